@@ -1,0 +1,1 @@
+"""Finds where two runs differ, explains each difference, and gates on it."""
