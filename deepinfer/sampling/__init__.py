@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from importlib import import_module
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
 from deepinfer.errors import unknown_name
+from deepinfer.sampling.draw import draw_tokens
 from deepinfer.sampling.params import SamplerInputs, SamplingParams, prepare, raise_for_status
 from deepinfer.sampling.result import Record, SampleResult
 
-__all__ = ["BACKENDS", "Record", "SampleResult", "SamplerInputs", "SamplingParams", "sample"]
+__all__ = ["BACKENDS", "Record", "SampleResult", "SamplerInputs", "SamplingParams", "draw_tokens", "sample"]
 
 BACKENDS = {
     "two_level": {

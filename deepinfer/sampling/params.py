@@ -124,8 +124,8 @@ def prepare(
     temperature = _temperature(_column("temperature", inputs.temperature, rows))
     top_p = _top_p(_column("top_p", inputs.top_p, rows))
     top_k = _top_k(_column("top_k", inputs.top_k, rows))
-    seeds = _seeds(_column("seq_seed", inputs.seq_seed, rows))
-    position = _integers("position", _column("position", inputs.position, rows))
+    seeds = check_seeds(inputs.seq_seed, rows)
+    position = check_positions(inputs.position, rows)
     block_base = _optional("block_base", inputs.block_base, rows)
     block_row = _optional("block_row", inputs.block_row, rows)
 
@@ -184,6 +184,16 @@ def raise_for_status(status: NDArray[np.int32]) -> None:
         )
 
 
+def check_seeds(value: Any, rows: int) -> NDArray[np.uint64]:
+    """Seeds of `rows` rows, uint64[rows]; a scalar broadcasts."""
+    return _seeds(_column("seq_seed", value, rows))
+
+
+def check_positions(value: Any, rows: int) -> NDArray[np.int64]:
+    """Positions of `rows` rows, int64[rows]; a scalar broadcasts. Their range depends on the numbering."""
+    return _integers("position", _column("position", value, rows))
+
+
 def _matrix(name: str, value: Any) -> NDArray[np.float32]:
     array = np.asarray(value)
     if array.dtype != np.float32:
@@ -207,7 +217,9 @@ def _optional(name: str, value: Any, rows: int) -> NDArray[np.int64] | None:
 
 
 def _integers(name: str, value: NDArray[Any]) -> NDArray[np.int64]:
-    if value.dtype.kind not in "iuO" or (value.dtype.kind == "O" and not all(_is_int(v) for v in value)):
+    if value.dtype.kind == "i":
+        return value.astype(np.int64)
+    if value.dtype.kind not in "uO" or (value.dtype.kind == "O" and not all(_is_int(v) for v in value)):
         raise InputError(f"{name} has dtype {value.dtype}: give integers")
     _first_bad(name, value, np.asarray([not -(2**63) <= int(v) < 2**63 for v in value], bool), "a 64-bit integer")
     return value.astype(np.int64)
@@ -262,7 +274,7 @@ def _seeds(value: NDArray[Any]) -> NDArray[np.uint64]:
         return np.ascontiguousarray(value)
     if value.dtype.kind not in "iuO" or not all(_is_int(v) for v in value):
         raise InputError(f"seq_seed has dtype {value.dtype}: give integers from 0 to 2^64 - 1")
-    bad = np.asarray([not 0 <= int(v) < 2**64 for v in value], bool)
+    bad = value < 0 if value.dtype.kind in "iu" else np.asarray([not 0 <= int(v) < 2**64 for v in value], bool)
     _first_bad("seq_seed", value, bad, "an integer from 0 to 2^64 - 1")
     return value.astype(np.uint64)
 
