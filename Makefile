@@ -1,0 +1,42 @@
+# Two commands matter: `make demo` (core only) and `make test` (everything). Each stands alone on a fresh clone.
+PYTHON ?= python3
+# Where pip finds torch. Set TORCH_INDEX to PyTorch's CPU wheel index for the small build: make test TORCH_INDEX=URL
+TORCH_INDEX ?=
+TORCH ?= torch==2.13.0
+OUT ?= reports/demo.repro
+
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt
+TORCH_ARGS := $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX))
+
+.PHONY: demo test check bars gpu samples clean
+
+demo: .venv/core
+	$(BIN)/repro run --suite sampling --out $(OUT)
+
+test: .venv/dev
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile
+
+check: .venv/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bars: .venv/dev
+	for bar in benchmarks/*.py; do $(BIN)/python $$bar --out reports/bars/$$(basename $$bar .py).json || exit 1; done
+
+clean:
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache
+
+.venv/core: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(PIP) -e .
+	touch $@
+
+# torch goes first and by itself, so that nothing else picks another build of it
+.venv/dev: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(PIP) $(TORCH_ARGS) "$(TORCH)"
+	$(PIP) -e '.[dev]'
+	touch $@ .venv/core
