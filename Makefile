@@ -3,6 +3,7 @@ PYTHON ?= python3
 # Where pip finds torch. Set TORCH_INDEX to PyTorch's CPU wheel index for the small build: make test TORCH_INDEX=URL
 TORCH_INDEX ?=
 TORCH ?= torch==2.13.0
+TRITON ?= triton==3.6.0
 OUT ?= reports/demo.repro
 
 BIN := .venv/bin
@@ -34,9 +35,10 @@ clean:
 	$(PIP) -e .
 	touch $@
 
-# torch goes first and by itself, so that nothing else picks another build of it
+# torch goes first and by itself, so that nothing else picks another build of it; a CPU build brings no triton
 .venv/dev: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(PIP) $(TORCH_ARGS) "$(TORCH)"
+	$(BIN)/python -c "import triton" 2>/dev/null || $(PIP) "$(TRITON)"
 	$(PIP) -e '.[dev]'
 	touch $@ .venv/core
