@@ -50,7 +50,9 @@ def test_the_blocker_blocks() -> None:
     assert "torch is blocked" in run(BLOCKER + "import torch").stderr
 
 
-@pytest.mark.parametrize("call", ["sample('fused_sample', x, backend='triton')", "sample('exact_sample', x, backend='triton')"])
+@pytest.mark.parametrize(
+    "call", ["sample('fused_sample', x, backend='triton')", "sample('exact_sample', x, backend='triton')"]
+)
 def test_an_engine_backend_without_the_engine_says_so_in_one_line(call: str) -> None:
     code = BLOCKER + (
         "import numpy as np\n"

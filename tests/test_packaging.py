@@ -16,7 +16,18 @@ ROOT = Path(__file__).parents[1]
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(out), str(ROOT)]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "-q",
+        "--no-deps",
+        "--no-build-isolation",
+        "-w",
+        str(out),
+        str(ROOT),
+    ]
     subprocess.run(command, check=True, capture_output=True)
     (built,) = out.glob("deepinfer_repro-*.whl")
     return built
@@ -47,7 +58,9 @@ def test_wheel_works_outside_the_repository(wheel: Path, tmp_path: Path) -> None
         "assert (sample('exact_sample', x, backend='native').tokens == twin).all()\n"
         "print(deepinfer.__file__)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=env, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(str(site))
     version = subprocess.run(

@@ -1,4 +1,4 @@
-"""Three samplers behind one function; which one, on which backend, is always the caller's word (docs/spec/sampling.md)."""
+"""Three samplers behind one function; which one and on which backend is the caller's word (docs/spec/sampling.md)."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from deepinfer.errors import InputError, unknown_name
 from deepinfer.rng.spec import ACCEPT, request_subsequences
+from deepinfer.sampling import checks
 from deepinfer.sampling import reference as ref
-from deepinfer.sampling.params import check_positions, check_seeds
 from deepinfer.sampling.spec import DRAWS, ONE
 
 DRAW_BACKENDS = {"reference": "deepinfer.sampling.draw", "native": "deepinfer.sampling.two_level.native_impl"}
@@ -41,9 +41,11 @@ def draw_tokens(
         raise InputError(f"purpose is {purpose!r}: give 0 (fresh) or 1 (residual)")
     _check(probs)
     rows = len(probs)
-    subsequences = request_subsequences(check_positions(position, rows), purpose, numbering)
+    subsequences = request_subsequences(
+        checks.integers("position", checks.column("position", position, rows)), purpose, numbering
+    )
     tokens: NDArray[np.int32] = import_module(DRAW_BACKENDS[backend]).draw_rows(
-        np.ascontiguousarray(probs), check_seeds(seq_seed, rows), subsequences, draw
+        np.ascontiguousarray(probs), checks.seeds(checks.column("seq_seed", seq_seed, rows)), subsequences, draw
     )
     return tokens
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from deepinfer.errors import InputError, unknown_name
 from deepinfer.rng.spec import FRESH, check_numbering, request_subsequences
+from deepinfer.sampling import checks
 from deepinfer.sampling.spec import DRAWS, FILTER_ORDERS, FLOAT_MAX, GREEDY_BELOW, MAX_COLUMNS, ONE
 
 OK, NAN, POS_INF, ALL_NEG_INF, ZERO_TOTAL = range(5)
@@ -27,11 +28,11 @@ class SamplingParams:
     seq_seed: int = 0
 
     def __post_init__(self) -> None:
-        _temperature(np.asarray([self.temperature]))
-        _top_p(np.asarray([self.top_p]))
-        _top_k(np.asarray([self.top_k]))
-        _min_p(self.min_p)
-        _seeds(np.asarray([self.seq_seed], object))
+        checks.temperature(np.asarray([self.temperature]))
+        checks.top_p(np.asarray([self.top_p]))
+        checks.top_k(np.asarray([self.top_k]))
+        checks.min_p(self.min_p)
+        checks.seeds(np.asarray([self.seq_seed], object))
 
 
 @dataclass(frozen=True)
@@ -116,18 +117,18 @@ def prepare(
     if on_error not in ("raise", "mask"):
         raise unknown_name("on_error", on_error, ("raise", "mask"))
     check_numbering(numbering)
-    logits = _matrix("logits", inputs.logits)
+    logits = checks.matrix("logits", inputs.logits)
     rows, columns = logits.shape
     if columns > MAX_COLUMNS[name]:
         raise InputError(f"logits have {columns} columns: {name} allows at most {MAX_COLUMNS[name]}")
 
-    temperature = _temperature(_column("temperature", inputs.temperature, rows))
-    top_p = _top_p(_column("top_p", inputs.top_p, rows))
-    top_k = _top_k(_column("top_k", inputs.top_k, rows))
-    seeds = check_seeds(inputs.seq_seed, rows)
-    position = check_positions(inputs.position, rows)
-    block_base = _optional("block_base", inputs.block_base, rows)
-    block_row = _optional("block_row", inputs.block_row, rows)
+    temperature = checks.temperature(checks.column("temperature", inputs.temperature, rows))
+    top_p = checks.top_p(checks.column("top_p", inputs.top_p, rows))
+    top_k = checks.top_k(checks.column("top_k", inputs.top_k, rows))
+    seeds = checks.seeds(checks.column("seq_seed", inputs.seq_seed, rows))
+    position = checks.integers("position", checks.column("position", inputs.position, rows))
+    block_base = checks.optional_integers("block_base", inputs.block_base, rows)
+    block_row = checks.optional_integers("block_row", inputs.block_row, rows)
 
     if numbering == "deepinfer":
         cold = temperature < GREEDY_BELOW
@@ -139,7 +140,7 @@ def prepare(
         inverse = np.minimum(np.float32(1) / temperature, FLOAT_MAX)
     p_on = top_p < 1
     k_on = (top_k >= 1) & (top_k < columns)
-    min_p31 = int(np.floor(np.float64(_min_p(min_p or 0.0)) * ONE))
+    min_p31 = int(np.floor(np.float64(checks.min_p(min_p or 0.0)) * ONE))
     ps = np.where(p_on, np.floor(top_p.astype(np.float64) * ONE) + 1, ONE).astype(np.uint32)
     plan = Plan(
         logits=logits,
@@ -184,114 +185,19 @@ def raise_for_status(status: NDArray[np.int32]) -> None:
         )
 
 
-def check_seeds(value: Any, rows: int) -> NDArray[np.uint64]:
-    """Seeds of `rows` rows, uint64[rows]; a scalar broadcasts."""
-    return _seeds(_column("seq_seed", value, rows))
-
-
-def check_positions(value: Any, rows: int) -> NDArray[np.int64]:
-    """Positions of `rows` rows, int64[rows]; a scalar broadcasts. Their range depends on the numbering."""
-    return _integers("position", _column("position", value, rows))
-
-
-def _matrix(name: str, value: Any) -> NDArray[np.float32]:
-    array = np.asarray(value)
-    if array.dtype != np.float32:
-        raise InputError(f"{name} have dtype {array.dtype}: give float32 (convert explicitly, rounding is a choice)")
-    if array.ndim != 2 or array.shape[1] < 1:
-        raise InputError(f"{name} have shape {array.shape}: give [rows, columns] with at least one column")
-    return np.ascontiguousarray(array)
-
-
-def _column(name: str, value: Any, rows: int) -> NDArray[Any]:
-    array = np.asarray(value)
-    if array.ndim == 0 and _is_int(value):
-        array = np.asarray(value, object)
-    if array.ndim > 1 or (array.ndim == 1 and array.shape[0] != rows):
-        raise InputError(f"{name} has shape {array.shape}: give a scalar or one value for each of the {rows} rows")
-    return np.broadcast_to(array, (rows,))
-
-
-def _optional(name: str, value: Any, rows: int) -> NDArray[np.int64] | None:
-    return None if value is None else _integers(name, _column(name, value, rows))
-
-
-def _integers(name: str, value: NDArray[Any]) -> NDArray[np.int64]:
-    if value.dtype.kind == "i":
-        return value.astype(np.int64)
-    if value.dtype.kind not in "uO" or (value.dtype.kind == "O" and not all(_is_int(v) for v in value)):
-        raise InputError(f"{name} has dtype {value.dtype}: give integers")
-    _first_bad(name, value, np.asarray([not -(2**63) <= int(v) < 2**63 for v in value], bool), "a 64-bit integer")
-    return value.astype(np.int64)
-
-
-def _is_int(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-
-
-def _first_bad(name: str, value: NDArray[Any], bad: NDArray[np.bool_], allowed: str) -> None:
-    where = np.flatnonzero(bad)
-    if where.size:
-        row = int(where[0])
-        raise InputError(f"{name} of row {row} is {value[row]}: give {allowed}")
-
-
-def _real(name: str, value: NDArray[Any]) -> NDArray[np.float32]:
-    try:
-        with np.errstate(over="ignore"):
-            return value.astype(np.float32)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} has dtype {value.dtype}: give numbers") from None
-
-
-def _temperature(value: NDArray[Any]) -> NDArray[np.float32]:
-    real = _real("temperature", value)
-    _first_bad("temperature", value, ~((real >= 0) & np.isfinite(real)), "a finite number >= 0 (0 is greedy)")
-    return real + np.float32(0)  # -0 is 0
-
-
-def _top_p(value: NDArray[Any]) -> NDArray[np.float32]:
-    real = _real("top_p", value)
-    _first_bad("top_p", value, ~((real > 0) & (real <= 1)), "a number in (0, 1] (1 is off)")
-    return real
-
-
-def _top_k(value: NDArray[Any]) -> NDArray[np.int64]:
-    whole = _integers("top_k", value)
-    _first_bad("top_k", value, (whole < 1) & (whole != -1), "-1 (off) or an integer >= 1")
-    return whole
-
-
-def _min_p(value: float) -> np.float32:
-    real = np.float32(value)
-    if not 0 <= real <= 1:
-        raise InputError(f"min_p is {value}: give a number in [0, 1] (0 is off)")
-    return real
-
-
-def _seeds(value: NDArray[Any]) -> NDArray[np.uint64]:
-    if value.dtype == np.uint64:
-        return np.ascontiguousarray(value)
-    if value.dtype.kind not in "iuO" or not all(_is_int(v) for v in value):
-        raise InputError(f"seq_seed has dtype {value.dtype}: give integers from 0 to 2^64 - 1")
-    bad = value < 0 if value.dtype.kind in "iu" else np.asarray([not 0 <= int(v) < 2**64 for v in value], bool)
-    _first_bad("seq_seed", value, bad, "an integer from 0 to 2^64 - 1")
-    return value.astype(np.uint64)
-
-
 def _verification(inputs: SamplerInputs, rows: int, columns: int) -> dict[str, Any]:
     given = (inputs.draft_logprobs, inputs.draft_ids, inputs.is_verify)
     if all(part is None for part in given):
         return {}
     if any(part is None for part in given):
         raise InputError("verification needs draft_logprobs, draft_ids and is_verify together")
-    draft_logprobs = _matrix("draft_logprobs", inputs.draft_logprobs)
+    draft_logprobs = checks.matrix("draft_logprobs", inputs.draft_logprobs)
     if draft_logprobs.shape != (rows, columns):
         raise InputError(f"draft_logprobs have shape {draft_logprobs.shape}: give {(rows, columns)}, as the logits")
-    verify = np.ascontiguousarray(_column("is_verify", inputs.is_verify, rows))
+    verify = np.ascontiguousarray(checks.column("is_verify", inputs.is_verify, rows))
     if verify.dtype != np.bool_:
         raise InputError(f"is_verify has dtype {verify.dtype}: give bool")
-    _first_bad("draft_logprobs", np.arange(rows), verify & np.isnan(draft_logprobs).any(axis=1), "no NaN")
-    ids = _integers("draft_ids", _column("draft_ids", inputs.draft_ids, rows))
-    _first_bad("draft_ids", ids, (ids < -1) | (ids >= columns), f"-1 (none) or a column below {columns}")
+    checks.refuse("draft_logprobs", np.arange(rows), verify & np.isnan(draft_logprobs).any(axis=1), "no NaN")
+    ids = checks.integers("draft_ids", checks.column("draft_ids", inputs.draft_ids, rows))
+    checks.refuse("draft_ids", ids, (ids < -1) | (ids >= columns), f"-1 (none) or a column below {columns}")
     return {"draft_logprobs": draft_logprobs, "draft_ids": ids.astype(np.int32), "is_verify": verify}

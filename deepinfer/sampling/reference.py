@@ -21,7 +21,7 @@ ORDER = "fp64"
 
 
 def fma32(a: F32, b: np.float32, c: np.float32) -> F32:
-    """a * b + c with one rounding: the product is exact in float64, the sum is rounded to odd there, then to float32."""
+    """a * b + c, rounded once: the product is exact in float64, the sum is rounded to odd there, then to float32."""
     product = np.asarray(a, np.float64) * np.float64(b)
     addend = np.float64(c)
     with np.errstate(invalid="ignore", over="ignore"):
@@ -81,7 +81,7 @@ class Cut:
 
 
 def cut(x: F32, soft: Softmax, ps: int, ks: int, top_p_on: bool) -> Cut:
-    """Walk distinct logits downward until the integer mass reaches `ps` or the count reaches `ks`; then the tie rule."""
+    """Walk distinct logits downward until the integer mass reaches `ps` or the count `ks`; then the tie rule."""
     columns = len(x)
     key = x + np.float32(0)  # one key for both zeros
     weight = weights_of(exp32(soft.logprob(x))).astype(np.int64)

@@ -1,4 +1,4 @@
-"""`fused_sample` in numpy: the baseline's fresh row, and the verification of a draft token (docs/spec/sampling.md, C)."""
+"""`fused_sample` in numpy: the baseline's fresh row, and verification of a draft token (docs/spec/sampling.md, C)."""
 
 from __future__ import annotations
 

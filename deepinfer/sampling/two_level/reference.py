@@ -8,6 +8,7 @@ from deepinfer.errors import InputError
 from deepinfer.sampling import reference as ref
 from deepinfer.sampling.params import OK, ZERO_TOTAL, Plan
 from deepinfer.sampling.result import SampleResult, allocate, write_draw, write_greedy
+from deepinfer.sampling.spec import ONE
 
 
 def sample(plan: Plan, *, detail: str = "full") -> SampleResult:
@@ -17,7 +18,7 @@ def sample(plan: Plan, *, detail: str = "full") -> SampleResult:
     out = allocate(plan, "two_level", "reference", ref.ORDER, detail=detail, weight_dtype=np.uint32)
     for row in np.flatnonzero(plan.status == OK).tolist():
         if plan.greedy[row]:
-            write_greedy(out, row, int(plan.logits[row].argmax()), ref.ONE)
+            write_greedy(out, row, int(plan.logits[row].argmax()), ONE)
         else:
             fresh_row(plan, row, out)
     return out
@@ -25,7 +26,7 @@ def sample(plan: Plan, *, detail: str = "full") -> SampleResult:
 
 def fresh_row(plan: Plan, row: int, out: SampleResult) -> None:
     """One row without a draft: log-softmax, cut, renormalisation, weights, draw."""
-    logprob, weight = distribution(plan, row, out)
+    _, weight = distribution(plan, row, out)
     drawn = ref.draw(weight, plan.seeds[row], plan.subsequences[row], plan.draw)
     if drawn is None:
         out.record.status[row] = ZERO_TOTAL

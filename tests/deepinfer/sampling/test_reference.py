@@ -123,9 +123,7 @@ def recorded_inputs(data: np.lib.npyio.NpzFile, logits: np.ndarray, config: str)
 @pytest.mark.parametrize("config", CONFIGS)
 def test_real_rows_against_the_recording(recordings: Path, config: str) -> None:
     data = np.load(recordings / "real.npz")
-    got = sample(
-        "two_level", recorded_inputs(data, data["logits"], config), backend="reference", numbering="deepinfer"
-    )
+    got = sample("two_level", recorded_inputs(data, data["logits"], config), backend="reference", numbering="deepinfer")
     assert got.logprobs is not None
     assert got.record.kept is not None
     assert np.mean(got.tokens == data[f"{config}.tokens"]) >= REAL_FLOOR[config]
