@@ -18,6 +18,9 @@ BACKENDS = {
     "fused_sample": {
         "reference": "deepinfer.sampling.fused_sample.reference",
     },
+    "exact_sample": {
+        "reference": "deepinfer.sampling.exact_sample.reference",
+    },
 }
 """Sampler name -> backend name -> module with a `sample(plan, *, detail)`."""
 
