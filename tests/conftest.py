@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -39,10 +39,8 @@ def recordings() -> Path:
 
 
 @pytest.fixture(autouse=True)
-def poisoned_torch_empty(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def poisoned_torch_empty(monkeypatch: pytest.MonkeyPatch) -> None:
     """`torch.empty` is filled with NaN (or the largest integer), so that a read of unset memory shows."""
-    import sys
-
     torch = sys.modules.get("torch")
     if torch is not None:
         plain = torch.empty
@@ -56,4 +54,3 @@ def poisoned_torch_empty(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             return tensor
 
         monkeypatch.setattr(torch, "empty", poisoned)
-    yield

@@ -165,7 +165,7 @@ def test_verification_against_the_recording(recordings: Path) -> None:
 
 
 def test_penalty_residual_is_one_ulp_of_lse0_away(recordings: Path) -> None:
-    """4093 equal columns magnify one ULP of lse0 into a unit of every weight: with that ULP, all tokens are restored."""
+    """4093 equal columns turn one ULP of lse0 into a unit of every weight: with that ULP, all tokens are restored."""
     data = np.load(recordings / "penalty_residual.npz")
     x = np.zeros(4096, np.float32)
     x[0], x[-2:] = -np.inf, 0.005
