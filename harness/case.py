@@ -19,7 +19,10 @@ Inputs = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Floor:
-    """The least agreement a case accepts: raw, and after accepted attributions (`residual`)."""
+    """The least agreement a case accepts: raw, and after accepted attributions (`residual`).
+
+    A floor below 1 must be proven (the exact lower bound reaches it); a floor of 1 says that every row compared agrees.
+    """
 
     raw: float
     residual: float = 1.0
@@ -27,10 +30,12 @@ class Floor:
 
 @dataclass(frozen=True)
 class Outputs:
-    """What a subject returned: named arrays that rules compare, and evidence that no rule sees (a SampleResult)."""
+    """What a subject returned: named arrays that rules compare, evidence that no rule sees (a SampleResult), and what
+    only running tells about what ran (`ran`: the order of its sums)."""
 
     arrays: Mapping[str, Array]
     evidence: Any = None
+    ran: str = ""
 
 
 class Subject(Protocol):
@@ -46,7 +51,11 @@ class Subject(Protocol):
 
 @dataclass(frozen=True)
 class Case:
-    """`inputs` is called once per run to load or make the arrays, so that listing cases reads no data."""
+    """`inputs` is called once per run to load or make the arrays, so that listing cases reads no data.
+
+    `self_rows` limits the run of each side against itself to that many first rows (None: the whole case), for sides
+    that are slow; every input array whose first dimension is the row count is cut.
+    """
 
     name: str
     inputs: Callable[[], Inputs]
@@ -55,3 +64,4 @@ class Case:
     candidate: Subject
     floor: Floor | None = None
     notes: tuple[str, ...] = field(default_factory=tuple)
+    self_rows: int | None = None
