@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
-from deepinfer.errors import unknown_name
+from deepinfer.errors import MissingExtra, unknown_name
 from deepinfer.sampling.draw import draw_tokens
 from deepinfer.sampling.params import SamplerInputs, SamplingParams, prepare, raise_for_status
 from deepinfer.sampling.result import Record, SampleResult
@@ -51,7 +52,17 @@ def sample(
     plan = prepare(
         name, inputs, draw=draw, numbering=numbering, filter_order=filter_order, min_p=min_p, on_error=on_error
     )
-    result: SampleResult = import_module(BACKENDS[name][backend]).sample(plan, detail=detail)
+    result: SampleResult = _module(name, backend).sample(plan, detail=detail)
     if on_error == "raise":
         raise_for_status(result.record.status)
     return result
+
+
+def _module(name: str, backend: str) -> Any:
+    if backend == "triton":
+        for extra in ("torch", "triton"):
+            try:
+                import_module(extra)
+            except ImportError:
+                raise MissingExtra(f"{name} on backend {backend!r}", "engine", extra) from None
+    return import_module(BACKENDS[name][backend])
