@@ -30,96 +30,38 @@ import subprocess
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from enum import IntEnum
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-from numpy.typing import DTypeLike, NDArray
-
+from deepinfer.cpu import (
+    LEVEL_FLAGS,
+    Level,
+    best_level,
+    built_levels,
+    check_level,
+    check_threads,
+    default_threads,
+    pointer,
+    supported_levels,
+)
 from deepinfer.errors import InputError, unknown_name
 
-
-class Level(IntEnum):
-    """A SIMD width that every CPU kernel is built for; the number is what a kernel receives."""
-
-    SCALAR = 0
-    AVX2 = 1
-    AVX512 = 2
-
+__all__ = [
+    "Level",
+    "best_level",
+    "check_level",
+    "check_threads",
+    "default_threads",
+    "load",
+    "load_cuda",
+    "load_oracle",
+    "pointer",
+    "supported_levels",
+]
 
 FLAGS = ("-std=c++17", "-O3", "-fPIC", "-pthread", "-ffp-contract=off", "-fno-math-errno", "-fvisibility=hidden")
-LEVEL_FLAGS: dict[Level, tuple[str, ...]] = {
-    Level.SCALAR: (),
-    Level.AVX2: ("-mavx2", "-mfma", "-mbmi2"),
-    Level.AVX512: ("-mavx512f", "-mavx512dq", "-mavx512bw", "-mavx512vl", "-mfma", "-mbmi2"),
-}
 CUDA_FLAGS = ("-std=c++17", "-O3", "--fmad=false", "-Xcompiler", "-fPIC,-fvisibility=hidden", "-shared")
 JOBS = 2
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
-
-
-def built_levels() -> tuple[Level, ...]:
-    """The levels that a library on this kind of machine contains: all on x86-64, only scalar elsewhere."""
-    return tuple(Level) if platform.machine() in ("x86_64", "AMD64") else (Level.SCALAR,)
-
-
-@functools.cache
-def supported_levels() -> tuple[Level, ...]:
-    """The levels that this CPU can run, read from /proc/cpuinfo (elsewhere than on Linux: scalar alone)."""
-    try:
-        text = Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return (Level.SCALAR,)
-    found = re.search(r"^flags\s*:(.*)$", text, re.MULTILINE)
-    flags = set(found.group(1).split()) if found else set()
-    return tuple(level for level in built_levels() if {flag.removeprefix("-m") for flag in LEVEL_FLAGS[level]} <= flags)
-
-
-def best_level() -> Level:
-    """The widest supported level: the default of every native kernel. Results never depend on it."""
-    return supported_levels()[-1]
-
-
-def check_level(level: int | str | None) -> Level:
-    """`level` (a Level, its number, its name in lower case, or None for best_level()) if this CPU runs it."""
-    if level is None:
-        return best_level()
-    for known in supported_levels():
-        if level in (known, known.name.lower()):
-            return known
-    raise unknown_name("SIMD level on this CPU", level, [known.name.lower() for known in supported_levels()])
-
-
-def default_threads() -> int:
-    """The default number of threads: the CPUs this process may run on. Results never depend on it."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def check_threads(threads: int | None) -> int:
-    """`threads` (None: default_threads()) if it is 1 to 1024."""
-    if threads is None:
-        return default_threads()
-    if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= 1024:
-        raise InputError(f"threads is {threads!r}: give an integer from 1 to 1024")
-    return threads
-
-
-def pointer(
-    array: NDArray[Any] | None, dtype: DTypeLike, *, write: bool = False, name: str = "array"
-) -> ctypes.c_void_p:
-    """The address of a C-contiguous array of exactly `dtype` (None: a null pointer); writable where `write`.
-
-    The caller keeps the array alive during the call.
-    """
-    if array is None:
-        return ctypes.c_void_p()
-    if array.dtype != np.dtype(dtype) or not array.flags.c_contiguous or (write and not array.flags.writeable):
-        wanted = f"a {'writable ' if write else ''}C-contiguous {np.dtype(dtype)} array"
-        raise InputError(f"{name} has dtype {array.dtype} and strides {array.strides}: give {wanted}")
-    return ctypes.c_void_p(array.ctypes.data)
 
 
 def source_root() -> Path:
@@ -188,6 +130,19 @@ def load_cuda(name: str, arch: str = "sm_90") -> ctypes.CDLL:
         _run([*command, *flags, f"-I{root / 'include'}", str(source), "-o", str(target)])
 
     return _open(f"{name}-{arch}-{key}.so", build)
+
+
+@functools.cache
+def load_oracle(name: str, include: tuple[Path, ...], version: str) -> ctypes.CDLL:
+    """The library of csrc/oracle/NAME.cpp, one unit compiled against another project's headers in `include`.
+
+    `version` says which headers they are: a new one builds anew. Errors as in `load`.
+    """
+    source = source_root() / "oracle" / f"{name}.cpp"
+    compiler = _cpu_compiler(name)
+    flags = [*FLAGS, "-shared", *(f"-isystem{folder}" for folder in include)]
+    key = _key([source], source_root(), [compiler, flags, [version]])
+    return _open(f"{name}-{key}.so", lambda _, target: _run([*compiler, *flags, str(source), "-o", str(target)]))
 
 
 def _cpu_compiler(name: str) -> list[str]:

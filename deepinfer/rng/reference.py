@@ -42,3 +42,8 @@ def words_many(seeds: U64, subsequences: U64, starts: U64, count: int) -> U32:
 def uniform_from_words(words: U32) -> NDArray[np.float32]:
     """cuRAND's float map, `fp32(w) * 2^-32 + 2^-33`: in (0, 1], exactly 1.0 for the top 128 words."""
     return words.astype(np.float32) * np.float32(2.0**-32) + np.float32(2.0**-33)
+
+
+def uniform_many(seeds: U64, subsequences: U64, starts: U64, count: int) -> NDArray[np.float32]:
+    """`uniform_from_words` of `words_many`: float32[n, count]."""
+    return uniform_from_words(words_many(seeds, subsequences, starts, count))

@@ -27,13 +27,39 @@ MAX_POSITION = {"absolute": 2**62, "deepinfer": (2**31 + 2) // 3}  # exclusive
 U64 = NDArray[np.uint64]
 
 
-def _u64(name: str, value: Any) -> int:
+MAX_COUNT = 2**40
+
+
+def u64(name: str, value: Any) -> int:
+    """`value` as a Python int if it is an unsigned 64-bit integer."""
     try:
         number = operator.index(value)
     except TypeError:
         raise InputError(f"{name} is {value!r}: give an integer from 0 to 2^64 - 1") from None
     if not 0 <= number < 2**64:
         raise InputError(f"{name} is {number}: give an integer from 0 to 2^64 - 1")
+    return number
+
+
+def u64_array(name: str, values: Any) -> U64:
+    """One-dimensional uint64 of an integer or a list or array of integers from 0 to 2^64 - 1."""
+    array = np.atleast_1d(np.asarray(values))
+    if array.ndim != 1:
+        raise InputError(f"{name} have shape {array.shape}: give one dimension")
+    if array.dtype.kind == "u" or (array.dtype.kind == "i" and (array >= 0).all()):
+        return array.astype(np.uint64)
+    listed = array.tolist() if isinstance(values, np.ndarray) else list(np.atleast_1d(np.asarray(values, object)))
+    return np.asarray([u64(f"{name}[{index}]", value) for index, value in enumerate(listed)], np.uint64)
+
+
+def check_count(count: Any) -> int:
+    """`count` if it is an integer from 0 to MAX_COUNT."""
+    try:
+        number = operator.index(count)
+    except TypeError:
+        raise InputError(f"count is {count!r}: give an integer from 0 to 2^40") from None
+    if not 0 <= number <= MAX_COUNT:
+        raise InputError(f"count is {number}: give an integer from 0 to 2^40")
     return number
 
 
@@ -45,8 +71,8 @@ class StreamKey:
     subsequence: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "seed", _u64("seed", self.seed))
-        object.__setattr__(self, "subsequence", _u64("subsequence", self.subsequence))
+        object.__setattr__(self, "seed", u64("seed", self.seed))
+        object.__setattr__(self, "subsequence", u64("subsequence", self.subsequence))
 
 
 def check_numbering(numbering: str) -> str:

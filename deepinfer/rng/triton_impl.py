@@ -62,7 +62,7 @@ def uniform_from_word(word):  # type: ignore[no-untyped-def]
     return word.to(tl.float32) * 2.3283064365386963e-10 + 1.16415321826934814e-10
 
 
-@triton.jit
+@triton.jit  # type: ignore[untyped-decorator]
 def _store(out, base, place, count, word, inside, UNIFORM: tl.constexpr):  # type: ignore[no-untyped-def]  # noqa: N803
     value = word
     if UNIFORM:
@@ -70,7 +70,7 @@ def _store(out, base, place, count, word, inside, UNIFORM: tl.constexpr):  # typ
     tl.store(out + base + place, value, mask=inside & (place >= 0) & (place < count))
 
 
-@triton.jit
+@triton.jit  # type: ignore[untyped-decorator]
 def words_kernel(seeds, subsequences, starts, out, total, blocks, count, UNIFORM: tl.constexpr, TILE: tl.constexpr):  # type: ignore[no-untyped-def]  # noqa: N803
     """Each element of the grid is one block of one stream; `total` = keys * blocks. The key arrays are int64 bits."""
     element = tl.program_id(0).to(tl.int64) * TILE + tl.arange(0, TILE)
