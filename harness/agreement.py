@@ -8,7 +8,6 @@ about these rows, not about a rate: every row equal passes, anything else drifts
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -156,13 +155,6 @@ def percent(share: float) -> str:
         if share >= 1 or float(text) < 100:
             return text
     return f"{math.floor(100 * share * 10**4) / 10**4:.4f}"
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm-adjusted p-values, for a gate that blocks on many cases at once."""
-    from statsmodels.stats.multitest import multipletests
-
-    return [float(p) for p in multipletests(list(p_values), method="holm")[1]]
 
 
 def _check(equal: int, rows: int, floor: float | None) -> None:

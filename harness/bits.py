@@ -141,7 +141,7 @@ def difference_at(baseline: Array, candidate: Array, flat: int) -> Difference:
 
 
 def histogram(distance: NDArray[Any]) -> dict[str, int]:
-    """Counts by powers of two: `0`, `1`, `2`, `3-4`, `5-8`, ...; `more than 2^63` holds what is not finite."""
+    """Counts of finite distances by powers of two: `0`, `1`, `2`, `3-4`, `5-8`, ... (fractions round up)."""
     counts: dict[str, int] = {}
     size = np.ceil(np.minimum(distance, np.float64(2**63))).astype(np.uint64)
     level = np.zeros(distance.shape, np.int64)

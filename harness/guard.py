@@ -11,6 +11,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from deepinfer.errors import InputError
+from harness.bits import float_layout
 from harness.case import Inputs, Outputs
 
 Array = NDArray[Any]
@@ -60,7 +61,7 @@ def own(answered: Outputs) -> Outputs:
 
     Arrays of a subject with evidence are not poisoned, as the evidence may be the same memory, nor are read-only ones.
     """
-    kept = {name: array.copy() for name, array in answered.arrays.items()}
+    kept = {name: np.array(array) for name, array in answered.arrays.items()}
     if answered.evidence is None:
         for array in answered.arrays.values():
             poison(array)
@@ -73,7 +74,7 @@ def poison(array: Array) -> None:
         return
     if array.dtype.kind == "b":
         np.logical_not(array, out=array)
-    elif array.dtype.kind in "fc":
+    elif array.dtype.kind == "c" or float_layout(array.dtype) is not None:
         array[...] = np.nan
     elif array.dtype.kind in "iu":
         array[...] = np.frombuffer(bytes([POISON_BYTE]) * array.dtype.itemsize, array.dtype)[0]
