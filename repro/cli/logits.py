@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from deepinfer.errors import InputError, unknown_name
@@ -97,9 +98,9 @@ def _open_npz(path: Path) -> LogitsFile:
 
 
 def _npy_header(path: Path, name: str, member: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    version = np.lib.format.read_magic(member)
-    reader = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, fortran, dtype = reader(member)
+    version = npy.read_magic(member)  # type: ignore[no-untyped-call]
+    reader = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+    shape, fortran, dtype = reader(member)  # type: ignore[no-untyped-call]
     if dtype.hasobject:
         raise InputError(f"{path}: {name} holds pickled objects, which are never loaded: save a plain array")
     if fortran and len(shape) > 1:

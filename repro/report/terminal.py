@@ -1,0 +1,80 @@
+"""A RunView on a terminal: a table, one line a case, and the lines that answer what a person asks first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import IO
+
+from repro.report.view import SIGN, RunView, explain_command
+
+HEAD = ("", "verdict", "case", "agreement (95 %)", "floor", "predicted", "residual", "kept", "causes")
+COLOUR = {"pass": "green", "drift": "red", "inconclusive": "yellow", "not_comparable": "magenta", "error": "red"}
+
+
+def print_table(view: RunView, out: IO[str], verbose: bool) -> None:
+    """One line a case: a rich table on a terminal (NO_COLOR honoured), aligned plain text elsewhere. `verbose` adds
+    every comparison."""
+    rows = list(table_rows(view))
+    if out.isatty():
+        _print_rich(view, rows, out)
+    else:
+        out.writelines(line + "\n" for line in aligned([HEAD, *rows]))
+    if verbose:
+        _print_outputs(view, out)
+
+
+def _print_rich(view: RunView, rows: Sequence[Sequence[str]], out: IO[str]) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False)
+    for head in HEAD:
+        table.add_column(head, overflow="fold", no_wrap=head not in ("case", "causes"))
+    for case, row in zip(view.cases, rows, strict=True):
+        style = COLOUR.get(case.verdict, "yellow")
+        table.add_row(*(Text(cell, style=style if index < 2 else "") for index, cell in enumerate(row)))
+    Console(file=out, highlight=False).print(table)
+
+
+def table_rows(view: RunView) -> Iterator[tuple[str, ...]]:
+    for case in view.cases:
+        rate = case.rate
+        causes = ", ".join(f"{number} {cause}" for cause, number in case.causes.items())
+        cells = (rate.agreement, rate.floor_text, rate.predicted_text, rate.residual) if rate else ("-",) * 4
+        yield (SIGN[case.verdict], case.verdict, case.name, *cells, case.kept, causes or "-")
+
+
+def _print_outputs(view: RunView, out: IO[str]) -> None:
+    """Every comparison of every case, one line each."""
+    for case in view.cases:
+        out.write(f"\n{case.name}: {case.baseline} against {case.candidate}\n")
+        rows = [(SIGN[part.verdict], part.output, part.rule, part.reason) for part in case.outputs]
+        out.writelines(f"  {line}\n" for line in aligned(rows) if rows)
+        out.writelines(f"  note: {note}\n" for note in case.notes)
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Columns padded to equal width, two spaces between them."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def closing_lines(view: RunView, folder: str | None) -> list[str]:
+    """Verdict, first divergence, cause split, one command to go on with, and where the report is."""
+    lines = [f"verdict      {view.verdict} (exit code {view.exit_code}): {view.headline}"]
+    first = view.first
+    if first is None:
+        lines.append("first diff   none")
+    elif not first.where:
+        lines.append(f"first diff   {first.case}: {first.why}")
+    else:
+        sides = f"{first.baseline} against {first.candidate}"
+        lines.append(f"first diff   {first.case}, {first.where}: {sides}: {first.why}")
+    lines.append(f"causes       {view.cause_text}")
+    if folder is not None:
+        if first is not None and first.row is not None:
+            lines.append(f"next         {explain_command(folder, first.case, first.row)}")
+        lines.append(f"report       {folder}/report.html")
+    return lines

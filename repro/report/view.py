@@ -1,0 +1,305 @@
+"""What a report says, in words and rounded numbers: the only place where a result is formatted.
+
+HTML, Markdown, terminal and `verdict.json` are written from a RunView. It is a function of the RunResult alone.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harness.result import CaseResult, Comparison, Difference, RunResult, Verdict
+
+UNEXPLAINED = "unexplained"
+SIGN = {"pass": "✓", "drift": "✗", "inconclusive": "?", "not_comparable": "≠", "empty": "∅", "error": "!"}
+"""One sign a verdict, so that no reader depends on a colour."""
+
+
+@dataclass(frozen=True)
+class RateView:
+    """An agreement as numbers for a picture (`share`, ...) and as words for a table."""
+
+    equal: int
+    rows: int
+    share: float
+    wilson: tuple[float, float]
+    lower: float
+    floor: float | None
+    predicted: float | None
+    expected: tuple[float, float] | None
+    agreement: str
+    floor_text: str
+    predicted_text: str
+    residual: str
+    flagged: bool
+
+
+@dataclass(frozen=True)
+class OutputView:
+    """One comparison as table cells."""
+
+    output: str
+    rule: str
+    verdict: str
+    compared: str
+    differing: str
+    reason: str
+    first: str
+    worst: str
+
+
+@dataclass(frozen=True)
+class CaseView:
+    """One case; `rows` are the disagreeing rows' mappings as the attribution holds them."""
+
+    name: str
+    anchor: str
+    verdict: str
+    reason: str
+    baseline: str
+    candidate: str
+    outputs: tuple[OutputView, ...]
+    rate: RateView | None
+    kept: str
+    causes: Mapping[str, int]
+    false_match: str
+    notes: tuple[str, ...]
+    inputs: Mapping[str, str]
+    rows: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class First:
+    """Where the sides first part: in a case that is not green, else a difference that is explained."""
+
+    case: str
+    anchor: str
+    output: str
+    where: str
+    baseline: str
+    candidate: str
+    why: str
+    row: int | None
+
+
+@dataclass(frozen=True)
+class RunView:
+    """A whole report."""
+
+    suite: str
+    verdict: str
+    exit_code: int
+    headline: str
+    ledger: tuple[tuple[str, str], ...]
+    first: First | None
+    causes: Mapping[str, int]
+    cause_text: str
+    command: str
+    cases: tuple[CaseView, ...]
+
+
+def view_of(run: RunResult) -> RunView:
+    """The view of a whole run."""
+    cases = tuple(_case(case, index) for index, case in enumerate(run.cases))
+    causes = _sum(case.causes for case in cases)
+    return RunView(
+        suite=run.suite,
+        verdict=run.verdict.value,
+        exit_code=run.exit_code,
+        headline=_headline(run),
+        ledger=_ledger(run),
+        first=_first(run, cases),
+        causes=causes,
+        cause_text=cause_text(causes),
+        command=run_command(run),
+        cases=cases,
+    )
+
+
+def cause_text(causes: Mapping[str, int]) -> str:
+    """`9 discontinuity, 1 unexplained`, largest first and what is unexplained last; `none` when nothing differs."""
+    shown = [f"{count} {cause}" for cause, count in causes.items() if count]
+    return ", ".join(shown) or "none"
+
+
+def explain_command(folder: str, case: str, row: int) -> str:
+    """The command that shows one row's arithmetic."""
+    return shlex.join(["repro", "explain", folder, "--case", case, "--row", str(row)])
+
+
+def run_command(run: RunResult) -> str:
+    """The command that makes this run again."""
+    words = ["repro", "run", "--suite", run.suite]
+    for name, value in sorted(run.options.items()):
+        for part in value if isinstance(value, (list, tuple)) else [value]:
+            if part is not None:
+                words += [f"--{name.replace('_', '-')}", str(part)]
+    return shlex.join(words)
+
+
+def count(number: int) -> str:
+    """1234567 as 1,234,567."""
+    return f"{number:,}"
+
+
+def percent(share: float) -> str:
+    """A share in percent with one decimal, more where one would round it up to 100."""
+    for decimals in (1, 2, 3, 4):
+        text = f"{100 * share:.{decimals}f}"
+        if share >= 1 or float(text) < 100:
+            return text
+    return text
+
+
+def _headline(run: RunResult) -> str:
+    by = Counter(case.verdict for case in run.cases)
+    parts = [f"{by[verdict]} {verdict.value.replace('_', ' ')}" for verdict in Verdict if by[verdict]]
+    return f"{len(run.cases)} cases: {', '.join(parts)}" if parts else "nothing was compared"
+
+
+def _ledger(run: RunResult) -> tuple[tuple[str, str], ...]:
+    compared = [c for case in run.cases for c in case.comparisons]
+    counted = [c for c in compared if c.elements]
+    drawn = [c for c in compared if c.rate is not None]
+    differing = sum(c.differing for c in drawn)
+    unexplained = sum(c.attribution.unexplained if c.attribution else c.differing for c in drawn)
+    return (
+        ("cases", count(len(run.cases))),
+        ("outputs compared", count(len(counted))),
+        ("outputs not compared", count(len(compared) - len(counted))),
+        ("elements compared", count(sum(c.elements for c in counted))),
+        ("tokens compared", count(sum(c.rows for c in drawn))),
+        ("tokens that differ", count(differing)),
+        ("of these unexplained", count(unexplained)),
+    )
+
+
+def _case(case: CaseResult, index: int) -> CaseView:
+    drawn = next((c for c in case.comparisons if c.rate is not None), None)
+    attribution = drawn.attribution if drawn else None
+    return CaseView(
+        name=case.name,
+        anchor=f"case-{index + 1}-{re.sub(r'[^a-z0-9]+', '-', case.name.lower()).strip('-')}",
+        verdict=case.verdict.value,
+        reason=case.reason,
+        baseline=case.baseline,
+        candidate=case.candidate,
+        outputs=tuple(_output(c) for c in case.comparisons),
+        rate=_rate(drawn) if drawn else None,
+        kept=_kept(case.comparisons),
+        causes=_causes(drawn),
+        false_match=", ".join(f"{name} {percent(share)} %" for name, share in attribution.false_match.items())
+        if attribution
+        else "",
+        notes=case.notes,
+        inputs=case.inputs,
+        rows=attribution.rows if attribution else (),
+    )
+
+
+def _causes(drawn: Comparison | None) -> dict[str, int]:
+    if drawn is None:
+        return {}
+    if drawn.attribution is None:
+        return {UNEXPLAINED: drawn.differing} if drawn.differing else {}
+    return _sum([{**drawn.attribution.causes, UNEXPLAINED: drawn.attribution.unexplained}])
+
+
+def _sum(parts: Any) -> dict[str, int]:
+    """Counts added up, largest first, unexplained last, zeros left out."""
+    total: Counter[str] = Counter()
+    for part in parts:
+        total.update(part)
+    order = sorted(total, key=lambda cause: (cause == UNEXPLAINED, -total[cause], cause))
+    return {cause: total[cause] for cause in order if total[cause]}
+
+
+def _rate(drawn: Comparison) -> RateView:
+    rate, attribution = drawn.rate, drawn.attribution
+    assert rate is not None
+    predicted = attribution.predicted if attribution else None
+    low, high = rate.wilson
+    residual = attribution.residual if attribution else None
+    return RateView(
+        equal=rate.equal,
+        rows=rate.rows,
+        share=rate.rate,
+        wilson=rate.wilson,
+        lower=rate.lower,
+        floor=rate.floor,
+        predicted=predicted.rate if predicted else None,
+        expected=predicted.interval if predicted else None,
+        agreement=f"{percent(rate.rate)} % ({percent(low)}-{percent(high)})",
+        floor_text=f"{100 * rate.floor:.6g} %" if rate.floor is not None else "-",
+        predicted_text=f"{percent(predicted.rate)} %{'' if predicted.inside else ' !'}" if predicted else "-",
+        residual=f"{residual.equal}/{residual.rows}" if residual else "-",
+        flagged=predicted is not None and not predicted.inside,
+    )
+
+
+def _kept(comparisons: Sequence[Comparison]) -> str:
+    sets = next((c for c in comparisons if c.output in ("kept", "kept_count") and c.rows), None)
+    return f"{sets.rows - sets.differing}/{sets.rows}" if sets else "-"
+
+
+def _output(comparison: Comparison) -> OutputView:
+    return OutputView(
+        output=comparison.output,
+        rule=comparison.rule,
+        verdict=comparison.verdict.value,
+        compared=count(comparison.elements),
+        differing=count(comparison.differing),
+        reason=comparison.reason,
+        first=difference_text(comparison.first),
+        worst=difference_text(comparison.worst),
+    )
+
+
+def difference_text(difference: Difference | None) -> str:
+    """One differing element in words, or nothing."""
+    if difference is None:
+        return ""
+    baseline = _value(difference.baseline, difference.baseline_bits)
+    candidate = _value(difference.candidate, difference.candidate_bits)
+    whole = baseline == difference.baseline
+    apart = "" if difference.ulp is None or whole else f", {count(difference.ulp)} ULP apart"
+    return f"[{', '.join(map(str, difference.index))}]: {baseline} against {candidate}{apart}"
+
+
+def _value(value: str, bits: str) -> str:
+    """A float with its bits; whole numbers and truth values are plain."""
+    return value if value.lstrip("-").isdigit() or value in ("True", "False") else f"{value} ({bits})"
+
+
+def _first(run: RunResult, views: Sequence[CaseView]) -> First | None:
+    """The first difference of the first case that is not green; where all are, the first token that differs."""
+    pairs = [(case, view) for case, view in zip(run.cases, views, strict=True)]
+    red = [pair for pair in pairs if pair[0].verdict is not Verdict.PASS]
+    for case, view in red or pairs:
+        ranked = [c for c in case.comparisons if c.first and (c.verdict is not Verdict.PASS or not red)]
+        if ranked:
+            return _divergence(view, ranked[0])
+        if red:
+            return First(case.name, view.anchor, "", "", "", "", case.reason, None)
+    return None
+
+
+def _divergence(view: CaseView, comparison: Comparison) -> First:
+    first = comparison.first
+    assert first is not None
+    row = first.index[0] if comparison.rate is not None else None
+    cause = next((str(entry.get("cause")) for entry in view.rows if entry.get("row") == row), None)
+    return First(
+        case=view.name,
+        anchor=view.anchor,
+        output=comparison.output,
+        where=f"{comparison.output}[{', '.join(map(str, first.index))}]",
+        baseline=_value(first.baseline, first.baseline_bits),
+        candidate=_value(first.candidate, first.candidate_bits),
+        why=cause or comparison.reason,
+        row=row,
+    )
