@@ -6,11 +6,14 @@
 SIMD_DECLARE(void fill_words(uint64_t seed, uint64_t subsequence, uint64_t index, int64_t lane, int64_t count, uint32_t *out))
 SIMD_DECLARE(void fill_uniform(uint64_t seed, uint64_t subsequence, uint64_t index, int64_t lane, int64_t count, float *out))
 
+// Words a thread: starting one costs about as much as computing this many.
+static const int64_t GRAIN = 65536;
+
 // Calls fill(key, column, count, where) for the pieces of rows that make up each thread's range of the output.
 template <class Fill>
 static void each_piece(int threads, int64_t keys, int64_t count, const Fill &fill) {
   if (count <= 0) return;
-  parallel_ranges(keys * count, threads, 1024, [&](int64_t first, int64_t last) {
+  parallel_ranges(keys * count, threads, GRAIN, [&](int64_t first, int64_t last) {
     for (int64_t at = first; at < last;) {
       const int64_t key = at / count, column = at % count;
       const int64_t part = count - column < last - at ? count - column : last - at;
