@@ -6,7 +6,8 @@ is computed here but the inputs that are a formula of stored ones.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib import resources
 from typing import Any
 
@@ -55,22 +56,26 @@ def configs(kind: str) -> tuple[str, ...]:
 
 def load_inputs(kind: str, config: str) -> dict[str, Any]:
     """The inputs of one recorded case: the fields of SamplerInputs (or of `draw_tokens`) and the options."""
-    if config not in configs(kind):
-        raise unknown_name(f"configuration of {kind}", config, configs(kind))
+    _check(kind, config)
     options = {"draw": "modulo_reject", "numbering": "deepinfer"}
     if kind in DRAW_KINDS:
         return _draw_inputs(int(kind.rsplit("_", 1)[1]), int(config[-1])) | options
     if kind == "penalty_residual":
         return _penalty_inputs() | dict(CONFIGS[config]) | options
-    stored = load_npz("verify" if kind in VERIFY_KINDS else kind)
-    inputs: dict[str, Any] = {"logits": _logits(kind, stored)}
-    inputs |= CONFIGS[config]
-    inputs |= {"seq_seed": stored["seeds"], "position": stored["positions"].astype(np.int64)}
-    if kind in VERIFY_KINDS:
-        inputs |= {name: stored[name] for name in ("draft_logprobs", "draft_ids", "is_verify")}
-        rows = _verify_rows(kind, stored)
-        inputs = {name: value[rows] if isinstance(value, np.ndarray) else value for name, value in inputs.items()}
-    return inputs | options
+    with stored_file(kind) as stored:
+        arrays = {"seq_seed": stored["seeds"], "position": stored["positions"].astype(np.int64)}
+        if kind in VERIFY_KINDS:
+            arrays |= {name: stored[name] for name in ("draft_logprobs", "draft_ids", "is_verify")}
+        arrays = {"logits": _logits(kind, stored), **arrays}
+        rows = _verify_rows(kind, stored) if kind in VERIFY_KINDS else slice(None)
+    return {name: array[rows] for name, array in arrays.items()} | dict(CONFIGS[config]) | options
+
+
+def output_names(kind: str, config: str) -> tuple[str, ...]:
+    """What `load_outputs` answers, without reading it."""
+    _check(kind, config)
+    with stored_file(kind) as stored:
+        return tuple(_keys(kind, config, stored))
 
 
 def load_outputs(kind: str, config: str) -> dict[str, Array]:
@@ -80,88 +85,100 @@ def load_outputs(kind: str, config: str) -> dict[str, Array]:
     (lse0 before renormalisation, lse1); `logprobs8` float32[8, V]; for verification `accept`, `accept_prob`,
     `draft_selected` (the draft token's log-probability).
     """
-    if config not in configs(kind):
-        raise unknown_name(f"configuration of {kind}", config, configs(kind))
-    if kind in DRAW_KINDS:
-        return {"tokens": load_npz("random_sampling")[f"V{kind.rsplit('_', 1)[1]}.{config}.tokens"]}
-    if kind == "penalty_residual":
-        stored = load_npz(kind)
-        return {"tokens": stored["tokens"], "accept": stored["accept"], "accept_prob": stored["accept_probs"]}
-    if kind in VERIFY_KINDS:
-        stored = load_npz("verify")
-        rows = _verify_rows(kind, stored)
-        names = {"accept_probs": "accept_prob"}
-        found = ("tokens", "accept", "accept_probs", "draft_selected")
-        return {names.get(name, name): stored[f"{config}.{name}"][rows] for name in found}
-    stored = load_npz(kind)
-    answers = {name: stored[f"{config}.{name}"] for name in ("tokens", "lse")}
-    if f"{config}.logprobs8" in stored:
-        answers["logprobs8"] = stored[f"{config}.logprobs8"]
-    if f"{config}.keptbits" in stored:
-        columns = _columns(kind, stored)
-        answers["kept"] = np.unpackbits(stored[f"{config}.keptbits"], axis=1, count=columns).astype(np.bool_)
-    else:
-        answers["kept_count"] = stored[f"{config}.kept"]
+    _check(kind, config)
+    with stored_file(kind) as stored:
+        answers = {name: stored[key] for name, key in _keys(kind, config, stored).items()}
+        if "kept" in answers:
+            answers["kept"] = np.unpackbits(answers["kept"], axis=1).astype(np.bool_)
+        if kind in VERIFY_KINDS and kind != "penalty_residual":
+            rows = _verify_rows(kind, stored)
+            answers = {name: array[rows] for name, array in answers.items()}
     return answers
 
 
-def load_npz(kind: str) -> dict[str, Array]:
-    """Every array of one stored file."""
-    place = resources.files("harness") / "data" / RECORDING / f"{kind}.npz"
-    with place.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-        return {name: archive[name] for name in archive.files}
+@contextmanager
+def stored_file(kind: str) -> Iterator[Any]:
+    """The npz that holds `kind`, open; arrays are read when they are asked for."""
+    name = "verify" if kind == "verify_fresh" else "random_sampling" if kind in DRAW_KINDS else kind
+    place = resources.files("harness") / "data" / RECORDING / f"{name}.npz"
+    with place.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+        yield stored
 
 
-def _logits(kind: str, stored: Mapping[str, Array]) -> Array:
+def _check(kind: str, config: str) -> None:
+    if config not in configs(kind):
+        raise unknown_name(f"configuration of {kind}", config, configs(kind))
+
+
+def _keys(kind: str, config: str, stored: Any) -> dict[str, str]:
+    """Output name -> name in the stored file."""
+    if kind in DRAW_KINDS:
+        return {"tokens": f"V{kind.rsplit('_', 1)[1]}.{config}.tokens"}
+    if kind == "penalty_residual":
+        return {"tokens": "tokens", "accept": "accept", "accept_prob": "accept_probs"}
+    if kind in VERIFY_KINDS:
+        found = {
+            "tokens": "tokens",
+            "accept": "accept",
+            "accept_prob": "accept_probs",
+            "draft_selected": "draft_selected",
+        }
+        return {name: f"{config}.{key}" for name, key in found.items()}
+    masks = f"{config}.keptbits" in stored.files
+    keys = {"tokens": "tokens", "lse": "lse", **({"kept": "keptbits"} if masks else {"kept_count": "kept"})}
+    if f"{config}.logprobs8" in stored.files:
+        keys["logprobs8"] = "logprobs8"
+    return {name: f"{config}.{key}" for name, key in keys.items()}
+
+
+def _logits(kind: str, stored: Any) -> Array:
+    logits: Array
     if kind == "zeros":
-        zeros = np.zeros(ZEROS_SHAPE, np.float32)
-        zeros[:, ::2] = np.float32(-0.0)
-        return zeros
-    if kind == "normal3":
-        return np.float32(3) * load_npz("normal")["logits"]
-    if kind == "ternary":
-        return stored["logits_i8"].astype(np.float32)
-    if kind == "bf16_full":
-        return (stored["logits_bf16_bits"].astype(np.uint32) << np.uint32(16)).view(np.float32)
-    return stored["logits"]
+        logits = np.zeros(ZEROS_SHAPE, np.float32)
+        logits[:, ::2] = np.float32(-0.0)
+    elif kind == "normal3":
+        with stored_file("normal") as normal:
+            logits = np.float32(3) * normal["logits"]
+    elif kind == "ternary":
+        logits = stored["logits_i8"].astype(np.float32)
+    elif kind == "bf16_full":
+        logits = (stored["logits_bf16_bits"].astype(np.uint32) << np.uint32(16)).view(np.float32)
+    else:
+        logits = stored["logits"]
+    return logits
 
 
-def _columns(kind: str, stored: Mapping[str, Array]) -> int:
-    for name in ("logits", "logits_i8", "logits_bf16_bits"):
-        if name in stored:
-            return int(stored[name].shape[1])
-    return ZEROS_SHAPE[1]
-
-
-def _verify_rows(kind: str, stored: Mapping[str, Array]) -> Array:
-    return np.flatnonzero(stored["is_verify"] if kind == "verify" else ~stored["is_verify"])
+def _verify_rows(kind: str, stored: Any) -> NDArray[np.int64]:
+    verified = stored["is_verify"]
+    return np.flatnonzero(verified if kind == "verify" else ~verified)
 
 
 def _draw_inputs(columns: int, purpose: int) -> dict[str, Any]:
-    stored = load_npz("random_sampling")
     prefix = f"V{columns}"
-    if columns == 129280:
-        probs = np.zeros((36, columns), np.float32)
-        sparse = stored[f"{prefix}.sparse_rows0_31.columns"]
-        np.put_along_axis(probs[:32], sparse.astype(np.int64), stored[f"{prefix}.sparse_rows0_31.values"], axis=1)
-        probs[32:] = stored[f"{prefix}.dense_rows32_35"]
-    else:
-        probs = stored[f"{prefix}.probs"]
-    position = stored[f"{prefix}.positions"].astype(np.int64)
-    return {"probs": probs, "seq_seed": stored[f"{prefix}.seeds"], "position": position, "purpose": purpose}
+    with stored_file("random_sampling_1024") as stored:
+        if columns == 129280:
+            probs = np.zeros((36, columns), np.float32)
+            at = stored[f"{prefix}.sparse_rows0_31.columns"].astype(np.int64)
+            np.put_along_axis(probs[: len(at)], at, stored[f"{prefix}.sparse_rows0_31.values"], axis=1)
+            probs[len(at) :] = stored[f"{prefix}.dense_rows32_35"]
+        else:
+            probs = stored[f"{prefix}.probs"]
+        seeds, positions = stored[f"{prefix}.seeds"], stored[f"{prefix}.positions"].astype(np.int64)
+    return {"probs": probs, "seq_seed": seeds, "position": positions, "purpose": purpose}
 
 
 def _penalty_inputs() -> dict[str, Any]:
-    stored = load_npz("penalty_residual")
-    rows, columns = stored["draft_logprobs"].shape
-    logits = np.zeros((rows, columns), np.float32)
+    with stored_file("penalty_residual") as stored:
+        draft_logprobs, draft_ids = stored["draft_logprobs"], stored["draft_ids"]
+    rows = len(draft_ids)
+    logits = np.zeros(draft_logprobs.shape, np.float32)
     logits[:, 0] = -np.inf
     logits[:, -2:] = np.float32(0.005)
     return {
         "logits": logits,
         "seq_seed": np.arange(rows, dtype=np.uint64),
         "position": np.zeros(rows, np.int64),
-        "draft_logprobs": stored["draft_logprobs"],
-        "draft_ids": stored["draft_ids"],
+        "draft_logprobs": draft_logprobs,
+        "draft_ids": draft_ids,
         "is_verify": np.ones(rows, np.bool_),
     }

@@ -191,7 +191,7 @@ def recorded_subject(source: str, kind: str, config: str) -> RecordedSubject:
     """
     entry = f"{kind}.{config}"
     if source == recorded.RECORDING:
-        names = tuple(recorded.load_outputs(kind, config))
+        names = recorded.output_names(kind, config)
         return RecordedSubject(source, entry, lambda: recorded.load_outputs(kind, config), names)
     names = tuple(name.removeprefix(f"{entry}.") for name in _names(source) if name.startswith(f"{entry}."))
     return RecordedSubject(source, entry, lambda: _read(source, entry, names), names)
@@ -205,8 +205,6 @@ def parse_subject(text: str, *, backend: str, entry: tuple[str, str] | None = No
     """
     head, colon, rest = text.partition(":")
     if not colon:
-        if head == "draw_tokens":
-            return DrawSubject(backend)
         if head not in BACKENDS:
             raise unknown_name("subject", text, known_subjects())
         return SamplerSubject(head, backend)
