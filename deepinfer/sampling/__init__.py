@@ -15,12 +15,16 @@ __all__ = ["BACKENDS", "Record", "SampleResult", "SamplerInputs", "SamplingParam
 BACKENDS = {
     "two_level": {
         "reference": "deepinfer.sampling.two_level.reference",
+        "native": "deepinfer.sampling.two_level.native_impl",
     },
     "fused_sample": {
         "reference": "deepinfer.sampling.fused_sample.reference",
+        "triton": "deepinfer.sampling.fused_sample.triton_impl",
+        "native": "deepinfer.sampling.fused_sample.native_impl",
     },
     "exact_sample": {
         "reference": "deepinfer.sampling.exact_sample.reference",
+        "native": "deepinfer.sampling.exact_sample.native_impl",
     },
 }
 """Sampler name -> backend name -> module with a `sample(plan, *, detail)`."""
