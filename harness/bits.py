@@ -88,11 +88,11 @@ def ulp_of_at_least(baseline: Array, candidate: Array, at_least: float) -> NDArr
     layout = float_layout(baseline.dtype)
     if layout is None:
         raise TypeError(f"dtype {baseline.dtype} has no units in the last place")
-    a, b = baseline.astype(np.float64), candidate.astype(np.float64)
-    with np.errstate(invalid="ignore", over="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):  # a signalling NaN raises even when it is only read
+        a, b = baseline.astype(np.float64), candidate.astype(np.float64)
+        same = (a == b) | (np.isnan(a) & np.isnan(b))
         _, exponent = np.frexp(np.maximum(np.abs(a), at_least))
         distance = np.ldexp(np.abs(b - a), layout.mantissa + 1 - exponent)
-    same = (a == b) | (np.isnan(a) & np.isnan(b))
     return np.where(same, 0.0, np.where(np.isfinite(a) & np.isfinite(b), distance, np.inf))
 
 

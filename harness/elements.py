@@ -58,11 +58,11 @@ def beyond(rule: ElementRule, a: Array, b: Array) -> Mask:
     if isinstance(rule, Bitwise):
         return bits.differs(a, b)
     if isinstance(rule, Tolerance):
-        wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
-        with np.errstate(invalid="ignore", over="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):  # a signalling NaN raises even when it is only read
+            wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
             near = np.abs(wide_b - wide_a) <= rule.atol + rule.rtol * np.abs(wide_a)
-        near &= np.isfinite(wide_a) & np.isfinite(wide_b)
-        return np.asarray(~(near | (wide_a == wide_b) | (np.isnan(wide_a) & np.isnan(wide_b))))
+            near &= np.isfinite(wide_a) & np.isfinite(wide_b)
+            return np.asarray(~(near | (wide_a == wide_b) | (np.isnan(wide_a) & np.isnan(wide_b))))
     bad = np.asarray(distances(rule, a, b) > rule.n)
     special = bits.classes(a, b)
     if special:
