@@ -78,7 +78,10 @@ def clustered_rate(equal_rows: NDArray[np.bool_], clusters: NDArray[Any], floor:
     if np.ptp(hits / size) == 0:
         share = equal / rows * len(names)
         low, high = lower_bound(share, len(names)), upper_bound(share, len(names))
-        shown = stats.beta.ppf(0.025, share, len(names) - share + 1) if share else 0.0, high
+        shown = (
+            stats.beta.ppf(0.025, share, len(names) - share + 1) if equal else 0.0,
+            stats.beta.ppf(0.975, share + 1, len(names) - share) if equal < rows else 1.0,
+        )
     else:
         resampled = stats.bootstrap(
             (hits, size),
@@ -95,7 +98,7 @@ def clustered_rate(equal_rows: NDArray[np.bool_], clusters: NDArray[Any], floor:
     verdict = judge(equal, rows, floor)
     if floor is not None and floor < 1:
         verdict = Verdict.PASS if low >= floor else Verdict.DRIFT if high < floor else Verdict.INCONCLUSIVE
-    return Rate(equal, rows, low, (float(shown[0]), float(shown[1])), floor, verdict)
+    return Rate(equal, rows, low, (float(shown[0]), float(shown[1])), floor, verdict, clusters=len(names))
 
 
 def visible_drop(rows: int, floor: float) -> float | None:
@@ -133,10 +136,12 @@ def rows_needed(equal: int, rows: int, floor: float) -> int | None:
 
 def sentence(rate: Rate, predicted: Predicted | None = None, *, what: str = "agreement") -> str:
     """The one wording of a rate, in every report."""
+    shown, gating = "95 % Wilson", "one-sided exact lower"
+    if rate.clusters is not None:
+        shown, gating = f"95 % bootstrap over {rate.clusters} clusters", "one-sided lower"
     parts = [
         f"{what} {rate.equal}/{rate.rows} = {percent(rate.rate)} %"
-        f" (95 % Wilson {percent(rate.wilson[0])}-{percent(rate.wilson[1])};"
-        f" one-sided exact lower {percent(rate.lower)})"
+        f" ({shown} {percent(rate.wilson[0])}-{percent(rate.wilson[1])}; {gating} {percent(rate.lower)})"
     ]
     if predicted is not None:
         parts.append(f"predicted {percent(predicted.rate)}" + ("" if predicted.inside else " (outside its interval)"))

@@ -53,7 +53,7 @@ class Difference:
 @dataclass(frozen=True)
 class Rate:
     """An agreement rate k / n with its bounds. `lower` is the exact one-sided Clopper-Pearson bound that gates,
-    `wilson` the 95 % interval that is shown."""
+    `wilson` the 95 % interval that is shown. Where rows come in `clusters`, both are of a bootstrap over clusters."""
 
     equal: int
     rows: int
@@ -63,6 +63,7 @@ class Rate:
     verdict: Verdict = Verdict.PASS
     visible_drop: float | None = None
     rows_needed: int | None = None
+    clusters: int | None = None
 
     @property
     def rate(self) -> float:
@@ -96,7 +97,14 @@ class Attribution:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One output under one rule."""
+    """One output under one rule.
+
+    `elements` were compared in `rows` rows; `differing` counts what the rule refuses: elements, but rows under
+    `same_set` and `agreement`. `first` and `worst` are such elements. `max_ulp`, `median_ulp` and `histogram` cover all
+    elements that have a distance, in the units of the rule (integers: units; `same_set`: columns a row), the histogram
+    by powers of two, with differences of a special class (`sign of zero`, `NaN payload`, ...) counted by name too.
+    An output under an `ignore` in force has verdict EMPTY, and the case's verdict leaves it out.
+    """
 
     output: str
     rule: str
