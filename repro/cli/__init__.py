@@ -21,9 +21,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     from repro.cli.group import repro
 
     try:
-        code = repro.main(args=None if argv is None else list(argv), prog_name="repro", standalone_mode=False)
+        # not `repro.main`, which would end a broken pipe with 1: that is drift
+        with repro.make_context("repro", list(sys.argv[1:] if argv is None else argv)) as context:
+            code: int | None = repro.invoke(context)
         sys.stdout.flush()
         return code or 0
+    except click.exceptions.Exit as end:
+        return end.exit_code
     except click.exceptions.NoArgsIsHelpError as error:
         print(error.format_message(), file=sys.stderr)
         return USAGE

@@ -3,16 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from repro.report.svg import ROLE, WIDE, new_figure
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 ONE = 2**31
+DASH = (0, (2, 2))
 
 
 @dataclass(frozen=True)
@@ -29,62 +31,199 @@ def totals(data: Totals, width: int) -> Figure:
     left = [value - ONE for value in data.baseline]
     right = [value - ONE for value in data.candidate]
     reach = _reach([*left, *right])
-    figure = new_figure(width, 330)
-    step, rows = figure.subplots(2, 1, sharex=True, height_ratios=[1, 2.1])
-    figure.subplots_adjust(left=0.16 if width >= WIDE else 0.22, right=0.97, top=0.93, bottom=0.15, hspace=0.12)
+    figure = new_figure(width, 340)
+    step, rows = figure.subplots(2, 1, sharex=True, height_ratios=[1, 2.2])
+    figure.subplots_adjust(left=92 / width, right=1 - 12 / width, top=0.93, bottom=0.15, hspace=0.16)
 
     step.plot([-reach, 0], [0, 0], color=ROLE["ink"], lw=2)
     step.plot([0, reach], [50, 50], color=ROLE["ink"], lw=2)
-    step.plot([0, 0], [0, 50], color=ROLE["ink"], lw=1, ls=(0, (2, 2)))
-    step.set_ylim(-12, 72)
+    step.plot([0, 0], [0, 50], color=ROLE["ink"], lw=1, ls=DASH)
+    step.set_ylim(-12, 80)
     step.set_yticks([0, 50], ["0 %", "50 %"])
-    step.set_ylabel("words\nrejected", rotation=0, ha="right", va="center", labelpad=8)
-    step.text(-reach * 0.98, 8, "limit = 2 × total", ha="left", color=ROLE["muted"])
-    step.text(reach * 0.98, 58, "limit = total", ha="right", color=ROLE["muted"])
+    step.set_ylabel("words\nrejected", rotation=0, ha="right", va="center", labelpad=6)
+    step.text(-reach, 10, "limit = 2 × total", ha="left", color=ROLE["muted"])
+    step.text(reach, 60, "limit = total", ha="right", color=ROLE["muted"])
+    step.tick_params(length=0)
+    step.spines["bottom"].set_visible(False)
 
-    rows.axvline(0, color=ROLE["ink"], lw=1, ls=(0, (2, 2)))
-    groups = _groups(left, right, data.differs)
-    for (which, colour, line, alpha), pairs in groups.items():
+    rows.axvline(0, color=ROLE["ink"], lw=1, ls=DASH)
+    drawn = _by_kind(left, right, data.differs)
+    for (colour, line, alpha), pairs in zip(LINES, drawn, strict=True):
         xs = [value for a, b in pairs for value in (_clip(a, reach), _clip(b, reach), None)]
-        ys = [value for _ in pairs for value in (1, 0, None)]
-        rows.plot(xs, ys, color=ROLE[colour], lw=line, alpha=alpha, zorder=2 + (which == "token differs"))
-    rows.plot(
-        [_clip(a, reach) for a in left], [1] * len(left), "o", ms=4, mew=0, color=ROLE["base"], alpha=0.7, zorder=4
-    )
-    rows.plot(
-        [_clip(b, reach) for b in right], [0] * len(right), "o", ms=4, mew=0, color=ROLE["cand"], alpha=0.7, zorder=4
-    )
-    rows.set_ylim(-0.25, 1.3)
+        rows.plot(xs, [1, 0, None] * len(pairs), color=ROLE[colour], lw=line, alpha=alpha)
+    for values, height, colour in ((left, 1, "base"), (right, 0, "cand")):
+        shown = [_clip(value, reach) for value in values]
+        rows.plot(shown, [height] * len(shown), "o", ms=4.5, mew=0, color=ROLE[colour], alpha=0.75, zorder=4)
+    rows.set_ylim(-0.2, 1.2)
     rows.set_yticks([1, 0], ["baseline", "candidate"])
-    rows.get_yticklabels()[0].set_color(ROLE["base"])
-    rows.get_yticklabels()[1].set_color(ROLE["cand"])
+    for label, colour in zip(rows.get_yticklabels(), ("base", "cand"), strict=True):
+        label.set_color(ROLE[colour])
     rows.tick_params(length=0, axis="y")
     rows.set_xlim(-reach, reach)
-    rows.set_xlabel("total of the row − 2³¹, in units of 2⁻³¹")
-    rows.text(0, 1.3, "2³¹", ha="center", va="bottom", color=ROLE["ink"])
+    rows.set_xlabel("total − 2³¹, in units of 2⁻³¹")
     for axes in (step, rows):
         axes.spines["left"].set_visible(False)
     return figure
 
 
-def _groups(left: Sequence[int], right: Sequence[int], differs: Sequence[bool]) -> dict[Any, Any]:
-    groups: dict[Any, list[Any]] = {
-        ("same side", "faint", 0.8, 0.6): [],
-        ("crosses, same token", "muted", 0.8, 0.8): [],
-        ("token differs", "hit", 1.8, 1.0): [],
-    }
-    same, crosses, hit = groups.values()
+LINES = (("faint", 0.8, 0.7), ("muted", 0.9, 0.7), ("hit", 2.0, 1.0))
+"""Colour, width and opacity of a row's line: stays on its side; crosses 2^31 with the same token; another token."""
+
+
+def _by_kind(left: Sequence[int], right: Sequence[int], differs: Sequence[bool]) -> list[list[tuple[int, int]]]:
+    kinds: list[list[tuple[int, int]]] = [[], [], []]
     for a, b, other in zip(left, right, differs, strict=True):
-        (hit if other else crosses if (a < 0) != (b < 0) else same).append((a, b))
-    return groups
+        kinds[2 if other else int((a < 0) != (b < 0))].append((a, b))
+    return kinds
 
 
 def _reach(values: Sequence[int]) -> float:
-    """Half the width of the axis: what holds 95 % of the points, rounded up."""
+    """Half the width of the axis: holds 97 % of the points; the others stand at its ends."""
     ordered = sorted(abs(value) for value in values)
-    most = ordered[min(len(ordered) - 1, int(0.97 * len(ordered)))] * 1.08
-    return float(max(most, 8))
+    return float(max(1.05 * ordered[int(0.97 * (len(ordered) - 1))], 8))
 
 
 def _clip(value: int, reach: float) -> float:
     return max(-reach, min(reach, value))
+
+
+@dataclass(frozen=True)
+class Interval:
+    """One measured agreement: shares in [0, 1], the floor and the prediction where there are any."""
+
+    label: str
+    group: str
+    share: float
+    low: float
+    high: float
+    text: str
+    floor: float | None = None
+    predicted: float | None = None
+    expected: tuple[float, float] | None = None
+
+
+def agreement(data: Sequence[Interval], width: int) -> Figure:
+    """One line a case: the measured rate with its interval, the floor, and what was predicted."""
+    lines = _grouped(data)
+    wide = width >= WIDE
+    pitch = 22 if wide else 36
+    height = pitch * len(lines) + 74
+    figure = new_figure(width, height)
+    left, right = (270, 76) if wide else (20, 12)
+    axes = figure.add_axes((left / width, 40 / height, 1 - (left + right) / width, pitch * len(lines) / height))
+    low = min(min(one.low, one.floor or 1, *(one.expected or (1,))) for one in data)
+    start = max(0.0, int(100 * low / 5) * 5 - 1)
+    axes.set_xlim(start, 100.6)
+    axes.set_ylim(len(lines) - 0.5, -0.5)
+    axes.set_yticks([])
+    axes.grid(axis="x", color=ROLE["faint"], lw=0.6, alpha=0.6)
+    axes.set_axisbelow(True)
+    axes.tick_params(length=0)
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g} %")
+    axes.spines["left"].set_visible(False)
+    for place, line in enumerate(lines):
+        beside = _beside(axes, figure)
+        if isinstance(line, str):
+            axes.text(8 / width, place + 0.1, line, fontweight="bold", **beside)
+            continue
+        shift = 0.0 if wide else 0.22  # narrow: the label stands above its line
+        _interval(axes, line, place + shift)
+        axes.text(8 / width, place - shift, line.label, **beside)
+        axes.text(1 - 8 / width, place - shift, line.text, ha="right", color=ROLE["muted"], **beside)
+    _key(figure, width, height)
+    return figure
+
+
+def _grouped(data: Sequence[Interval]) -> list[Interval | str]:
+    """The intervals in groups, each under its heading (none for the group "")."""
+    lines: list[Interval | str] = []
+    for group in dict.fromkeys(one.group for one in data):
+        if group:
+            lines.append(group)
+        lines += [one for one in data if one.group == group]
+    return lines
+
+
+def _beside(axes: Axes, figure: Figure) -> dict[str, Any]:
+    """Text beside a line: x as a share of the figure, y the line."""
+    from matplotlib.transforms import blended_transform_factory
+
+    return {"va": "center", "transform": blended_transform_factory(figure.transFigure, axes.transData)}
+
+
+def _interval(axes: Axes, one: Interval, y: float) -> None:
+    if one.expected is not None:
+        low, high = (100 * bound for bound in one.expected)
+        axes.plot([low, max(high, low + 0.05)], [y, y], color=ROLE["c0"], lw=9, alpha=0.35)
+    axes.plot([100 * one.low, 100 * one.high], [y, y], color=ROLE["ink"], lw=1.6)
+    axes.plot([100 * one.share], [y], "o", ms=6, mew=0, color=ROLE["ink"])
+    if one.floor is not None:
+        axes.plot([100 * one.floor], [y], "|", ms=15, mew=2.5, color=ROLE["hit"])
+
+
+def _key(figure: Figure, width: int, height: float) -> None:
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D([], [], color=ROLE["ink"], marker="o", ms=6, mew=0, lw=1.6, label="measured, 95 %"),
+        Line2D([], [], color=ROLE["c0"], lw=9, alpha=0.35, label="predicted, 99 %"),
+        Line2D([], [], color=ROLE["hit"], marker="|", ms=13, mew=2.5, lw=0, label="floor"),
+    ]
+    figure.legend(
+        handles=handles, loc="upper left", bbox_to_anchor=(0, 1), ncols=3, frameon=False, handlelength=1.6,
+        columnspacing=1.2, handletextpad=0.5, borderaxespad=0.3, labelcolor=ROLE["muted"],
+    )  # fmt: skip
+
+
+CAUSE_COLOUR = ("c0", "c1", "c2", "c3", "c4", "c5")
+
+
+def causes(data: Mapping[str, Mapping[str, int]], width: int) -> Figure:
+    """Stacked bars: rows of each case whose tokens differ, by cause; `unexplained` is hatched and stands last."""
+    names = list(dict.fromkeys(cause for counts in data.values() for cause in counts if cause != "unexplained"))
+    wide = width >= WIDE
+    pitch = 26 if wide else 44
+    key = 24 * (1 + (len(names) + 1 > 3) if wide else len(names) + 1)
+    height = pitch * len(data) + key + 50
+    figure = new_figure(width, height)
+    left = 350 if wide else 8
+    axes = figure.add_axes((left / width, 40 / height, 1 - (left + 40) / width, pitch * len(data) / height))
+    most = max(sum(counts.values()) for counts in data.values())
+    axes.set_xlim(0, most)
+    axes.set_ylim(len(data) - 0.5, -0.5)
+    axes.set_yticks([])
+    axes.set_xlabel("rows whose tokens differ")
+    axes.tick_params(length=0)
+    axes.spines["left"].set_visible(False)
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    for place, (case, counts) in enumerate(data.items()):
+        y = place if wide else place + 0.2
+        x = 0
+        for cause in [*names, "unexplained"]:
+            number = counts.get(cause, 0)
+            if number:
+                axes.barh(y, number, 0.62 if wide else 0.36, x, **_fill(cause, names))
+            x += number
+        axes.text(x + most * 0.012, y, str(x), va="center")
+        axes.text(8 / width, place if wide else place - 0.2, case, **_beside(axes, figure))
+    _cause_key(figure, names, data, wide)
+    return figure
+
+
+def _fill(cause: str, names: Sequence[str]) -> dict[str, Any]:
+    if cause == "unexplained":
+        return {"facecolor": "none", "edgecolor": ROLE["bad"], "hatch": "////", "lw": 1.2}
+    return {"facecolor": ROLE[CAUSE_COLOUR[names.index(cause) % len(CAUSE_COLOUR)]], "edgecolor": "none"}
+
+
+def _cause_key(figure: Figure, names: Sequence[str], data: Mapping[str, Mapping[str, int]], wide: bool) -> None:
+    from matplotlib.patches import Patch
+
+    handles = []
+    for cause in [*names, "unexplained"]:
+        number = sum(counts.get(cause, 0) for counts in data.values())
+        handles.append(Patch(label=f"{cause}: {number}", **_fill(cause, names)))
+    figure.legend(
+        handles=handles, loc="upper left", bbox_to_anchor=(0, 1), ncols=3 if wide else 1, frameon=False,
+        handlelength=1.4, columnspacing=1.6, borderaxespad=0.3, labelcolor=ROLE["ink"],
+    )  # fmt: skip

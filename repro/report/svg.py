@@ -20,7 +20,7 @@ WIDE, NARROW = 860, 370
 DPI = 72
 
 ROLES = (
-    "ink", "muted", "faint", "paper", "base", "cand", "hit",
+    "ink", "muted", "faint", "paper", "base", "cand", "hit", "bad",
     "c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7",
 )  # fmt: skip
 ROLE = {name: f"#00{index + 1:02x}fe" for index, name in enumerate(ROLES)}

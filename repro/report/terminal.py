@@ -41,9 +41,8 @@ def _print_rich(view: RunView, rows: Sequence[Sequence[str]], out: IO[str]) -> N
 def table_rows(view: RunView) -> Iterator[tuple[str, ...]]:
     for case in view.cases:
         rate = case.rate
-        causes = ", ".join(f"{number} {cause}" for cause, number in case.causes.items())
         cells = (rate.agreement, rate.floor_text, rate.predicted_text, rate.residual) if rate else ("-",) * 4
-        yield (SIGN[case.verdict], case.verdict, case.name, *cells, case.kept, causes or "-")
+        yield (SIGN[case.verdict], case.verdict, case.name, *cells, case.kept, case.cause_text)
 
 
 def _print_outputs(view: RunView, out: IO[str]) -> None:

@@ -15,6 +15,20 @@ from typing import Any
 from harness.result import CaseResult, Comparison, Difference, RunResult, Verdict
 
 UNEXPLAINED = "unexplained"
+TEXTS = {
+    "causes": "A cause is named only where changing that one thing gives the other side's token back.",
+    "agreement": "The line is the 95 % Wilson interval of what was measured; the floor is what the exact one-sided "
+    "lower bound must reach; the band is the 99 % interval predicted from the rows alone. "
+    "Cases that pass with every row equal are in the table only.",
+    "step": "A word is drawn and rejected when it is at or above the limit, the largest multiple of the total below "
+    "2^32. The probabilities of a row sum to one, so its total lies beside 2^31, and there the limit halves: from "
+    "twice the total to once. One unit more and half of all words are rejected, the next word is taken, and the token "
+    "is another, though the distributions are the same.",
+    "totals": "Each row's total on either side, joined by a line. Where the line crosses the step, the sides reject "
+    "different words.",
+    "false_match": "Share of rows that each probe would explain if the tokens were independent draws:",
+}
+"""The sentences of a report that do not depend on the run."""
 SIGN = {"pass": "✓", "drift": "✗", "inconclusive": "?", "not_comparable": "≠", "empty": "∅", "error": "!"}
 """One sign a verdict, so that no reader depends on a colour."""
 
@@ -66,6 +80,7 @@ class CaseView:
     rate: RateView | None
     kept: str
     causes: Mapping[str, int]
+    cause_text: str
     false_match: str
     notes: tuple[str, ...]
     inputs: Mapping[str, str]
@@ -84,6 +99,7 @@ class First:
     candidate: str
     why: str
     row: int | None
+    command: str
 
 
 @dataclass(frozen=True)
@@ -192,6 +208,7 @@ def _case(case: CaseResult, index: int) -> CaseView:
         rate=_rate(drawn) if drawn else None,
         kept=_kept(case.comparisons),
         causes=_causes(drawn),
+        cause_text=cause_text(_causes(drawn)),
         false_match=", ".join(f"{name} {percent(share)} %" for name, share in attribution.false_match.items())
         if attribution
         else "",
@@ -284,7 +301,7 @@ def _first(run: RunResult, views: Sequence[CaseView]) -> First | None:
         if ranked:
             return _divergence(view, ranked[0])
         if red:
-            return First(case.name, view.anchor, "", "", "", "", case.reason, None)
+            return First(case.name, view.anchor, "", "", "", "", case.reason, None, "")
     return None
 
 
@@ -302,4 +319,5 @@ def _divergence(view: CaseView, comparison: Comparison) -> First:
         candidate=_value(first.candidate, first.candidate_bits),
         why=cause or comparison.reason,
         row=row,
+        command="" if row is None else explain_command("RUN", view.name, row),
     )
