@@ -88,7 +88,8 @@ def load(name: str) -> ctypes.CDLL:
     root = source_root()
     kernel, dispatch = root / "cpu" / f"{name}.cpp", root / "cpu" / f"{name}_dispatch.cpp"
     if not kernel.is_file() or not dispatch.is_file():
-        raise unknown_name("native kernel", name, sorted(p.stem for p in (root / "cpu").glob("*.cpp")))
+        found = (root / "cpu").glob("*_dispatch.cpp")
+        raise unknown_name("native kernel", name, sorted(path.stem.removesuffix("_dispatch") for path in found))
     compiler = _cpu_compiler(name)
     levels = built_levels()
     common = [*FLAGS, f"-DSIMD_LEVELS={len(levels)}"]

@@ -113,7 +113,7 @@ def poisson(
     key: StreamKey, start: int, count: int, lam: float, backend: str = "reference", **options: Any
 ) -> NDArray[np.uint32]:
     """uint32[count] with mean `lam`, by cuRAND's rule for that mean; the words taken depend on what is drawn."""
-    from deepinfer.rng.poisson import poisson_from_words
+    from deepinfer.rng.poisson_rule import poisson_from_words
 
     return poisson_from_words(lambda n: words(key, start, n, backend, **options), check_count(count), lam)
 

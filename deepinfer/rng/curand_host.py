@@ -23,7 +23,7 @@ def curand_host_words(
 ) -> NDArray[np.uint32]:
     """Outputs offset .. offset + count - 1 of curandGenerate, uint32[count]."""
     turns, subsequences, inside = _groups(offset, count)
-    words = words_many(seed, subsequences, turns * np.uint64(4), 4, backend, **options)
+    words = words_many([u64("seed", seed)], subsequences, turns * np.uint64(4), 4, backend, **options)
     return words.reshape(-1)[inside : inside + count]
 
 
@@ -55,12 +55,12 @@ def _uniform2_double(seed: int, offset: int, count: int, backend: str, options: 
     the turns after it by two."""
     turns, subsequences, inside = _groups(offset, count)
     since = np.arange(len(turns), dtype=np.uint64) // np.uint64(SUBSEQUENCES)
-    words = words_many(seed, subsequences, (turns + since) * np.uint64(4), 8, backend, **options)
+    words = words_many([u64("seed", seed)], subsequences, (turns + since) * np.uint64(4), 8, backend, **options)
     return maps.uniform2_double_from_words(words).reshape(-1)[inside : inside + count]
 
 
 def _normal(seed: int, offset: int, count: int, backend: str, options: dict[str, Any]) -> NDArray[np.float32]:
     """Adjacent outputs are a pair, wherever the offset lies in it."""
-    start = offset & ~1
+    start = u64("offset", offset) & ~1
     words = curand_host_words(seed, start, (offset - start + count + 1) & ~1, backend, **options)
     return maps.normal_from_words(words)[offset - start :][:count]

@@ -72,8 +72,11 @@ def curand_host(seed: int, offset: int, count: int, ordering: str = "default", k
     return out
 
 
-def with_host_generator(seed: int, offset: int, ordering: str, use: Callable[..., None]) -> None:
-    """`use(call, generator)` with a generator set to seed, offset and ordering, which is destroyed afterwards.
+def with_host_generator(
+    seed: int, offset: int, ordering: str, use: Callable[..., None], kind: int = PHILOX4_32_10
+) -> None:
+    """`use(call, generator)` with a generator of `kind` (curandRngType) set to seed, offset and ordering, which is
+    destroyed afterwards. Offset 0 is not set: some kinds know no offset.
 
     `call(function, *arguments)` calls libcurand and raises InputError for a status other than success.
     """
@@ -85,11 +88,12 @@ def with_host_generator(seed: int, offset: int, ordering: str, use: Callable[...
             raise InputError(f"{function} returned cuRAND status {status}: see curandStatus in curand.h")
 
     generator = ctypes.c_void_p()
-    call("curandCreateGeneratorHost", ctypes.byref(generator), PHILOX4_32_10)
+    call("curandCreateGeneratorHost", ctypes.byref(generator), kind)
     try:
         call("curandSetPseudoRandomGeneratorSeed", generator, ctypes.c_uint64(u64("seed", seed)))
         call("curandSetGeneratorOrdering", generator, ORDERINGS[ordering])
-        call("curandSetGeneratorOffset", generator, ctypes.c_uint64(u64("offset", offset)))
+        if u64("offset", offset):
+            call("curandSetGeneratorOffset", generator, ctypes.c_uint64(offset))
         use(call, generator)
     finally:
         library["curandDestroyGenerator"](generator)

@@ -7,6 +7,7 @@ from ctypes import c_int64
 import numpy as np
 from numpy.typing import NDArray
 
+from deepinfer.errors import InputError
 from deepinfer.native import check_level, check_threads, load, pointer
 
 U32 = NDArray[np.uint32]
@@ -27,7 +28,7 @@ def words_many(
     """As deepinfer.rng.reference.words_many. `level` None is best_level(), `threads` None default_threads(); `out`
     uint32[n, count] is filled and returned where given."""
     result = np.empty((len(seeds), count), np.uint32) if out is None else out
-    _fill("philox_words", seeds, subsequences, starts, result, np.uint32, level, threads)
+    _fill("philox_words", seeds, subsequences, starts, count, result, np.uint32, level, threads)
     return result
 
 
@@ -43,7 +44,7 @@ def uniform_many(
 ) -> F32:
     """As deepinfer.rng.reference.uniform_many; options as in `words_many`."""
     result = np.empty((len(seeds), count), np.float32) if out is None else out
-    _fill("philox_uniform_floats", seeds, subsequences, starts, result, np.float32, level, threads)
+    _fill("philox_uniform_floats", seeds, subsequences, starts, count, result, np.float32, level, threads)
     return result
 
 
@@ -52,19 +53,21 @@ def _fill(
     seeds: U64,
     subsequences: U64,
     starts: U64,
+    count: int,
     out: U32 | F32,
     dtype: type[np.generic],
     level: int | str | None,
     threads: int | None,
 ) -> None:
-    keys, count = out.shape
+    if out.shape != (len(seeds), count):
+        raise InputError(f"out has shape {out.shape}: give {(len(seeds), count)}")
     load("philox")[function](
         check_level(level),
         check_threads(threads),
         pointer(seeds, np.uint64, name="seeds"),
         pointer(subsequences, np.uint64, name="subsequences"),
         pointer(starts, np.uint64, name="starts"),
-        c_int64(keys),
+        c_int64(len(seeds)),
         c_int64(count),
         pointer(out, dtype, write=True, name="out"),
     )

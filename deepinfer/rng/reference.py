@@ -34,7 +34,7 @@ def words_many(seeds: U64, subsequences: U64, starts: U64, count: int) -> U32:
     sub = np.broadcast_to(subsequences[:, None], index.shape)
     counter = np.stack([index & MASK32, index >> SHIFT32, sub & MASK32, sub >> SHIFT32], axis=-1).astype(np.uint32)
     key = np.stack([seeds & MASK32, seeds >> SHIFT32], axis=-1).astype(np.uint32)
-    flat = philox4x32(counter, key[:, None, :]).reshape(len(seeds), -1)
+    flat = philox4x32(counter, key[:, None, :]).reshape(len(seeds), 4 * blocks)
     lane = (starts & np.uint64(3)).astype(np.int64)[:, None] + np.arange(count)
     return np.take_along_axis(flat, lane, axis=1)
 

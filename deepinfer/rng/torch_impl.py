@@ -44,7 +44,7 @@ def words_tensor(seeds: torch.Tensor, subsequences: torch.Tensor, starts: torch.
         halves(index) + [x.expand_as(index) for x in halves(subsequences[:, None])],
         [x.expand_as(index) for x in halves(seeds[:, None])],
     )
-    flat = torch.stack(blocks, dim=-1).reshape(len(seeds), -1)
+    flat = torch.stack(blocks, dim=-1).reshape(len(seeds), 4 * index.shape[1])
     return flat.gather(1, (starts & 3)[:, None] + torch.arange(count, device=seeds.device))
 
 

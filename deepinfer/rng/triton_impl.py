@@ -1,7 +1,7 @@
 """Philox4x32-10 in Triton: one source for the interpreter and the GPU.
 
-Integers are explicit throughout: products are taken in uint64 and halves cut out of them, so nothing rests on how a
-version of Triton types `//`, `%`, `<=` or a literal between 2^31 and 2^32.
+Words are uint32 and 64-bit counters uint64 from end to end; only sums, products, `umulhi`, xor and shifts touch them,
+never `//`, `%` or a comparison, whose signedness has varied between versions of Triton.
 """
 
 from __future__ import annotations
@@ -25,14 +25,11 @@ TILE = 1024
 def philox4x32_block(c0, c1, c2, c3, k0, k1):  # type: ignore[no-untyped-def]
     """The block function: six uint32 tensors (broadcastable) to the four uint32 words of the block."""
     for _ in tl.static_range(10):
-        p0 = c0.to(tl.uint64) * 0xD2511F53
-        p1 = c2.to(tl.uint64) * 0xCD9E8D57
-        c0 = (p1 >> 32).to(tl.uint32) ^ c1 ^ k0
-        c1 = (p1 & 0xFFFFFFFF).to(tl.uint32)
-        c2 = (p0 >> 32).to(tl.uint32) ^ c3 ^ k1
-        c3 = (p0 & 0xFFFFFFFF).to(tl.uint32)
-        k0 = ((k0.to(tl.uint64) + 0x9E3779B9) & 0xFFFFFFFF).to(tl.uint32)
-        k1 = ((k1.to(tl.uint64) + 0xBB67AE85) & 0xFFFFFFFF).to(tl.uint32)
+        low0, low1 = c0 * 0xD2511F53, c2 * 0xCD9E8D57
+        c0, c2 = tl.umulhi(c2, 0xCD9E8D57) ^ c1 ^ k0, tl.umulhi(c0, 0xD2511F53) ^ c3 ^ k1
+        c1, c3 = low1, low0
+        k0 = k0 + 0x9E3779B9
+        k1 = k1 + 0xBB67AE85
     return c0, c1, c2, c3
 
 
