@@ -51,16 +51,16 @@ class Arrays:
         return tensor
 
 
-def launch(kernel: Any, rows: int, device: torch.device, *arguments: Any, **options: Any) -> None:
-    """Run one program for each row, on the current stream of `device`; nothing for no rows."""
-    if rows == 0:
+def launch(kernel: Any, programs: int, device: torch.device, *arguments: Any, **options: Any) -> None:
+    """Run so many programs of `kernel` on the current stream of `device`; nothing for none."""
+    if programs == 0:
         return
     if device.type == "cpu":
         with _quiet_interpreter():
-            kernel[(rows,)](*arguments, **options)
+            kernel[(programs,)](*arguments, **options)
     else:
         with torch.cuda.device(device):
-            kernel[(rows,)](*arguments, **options)
+            kernel[(programs,)](*arguments, **options)
 
 
 @contextmanager
