@@ -25,7 +25,7 @@ def hash_array(name: str, array: Array) -> str:
     for part in (name.encode(), array.dtype.name.encode(), shape.encode()):
         digest.update(len(part).to_bytes(8, "little"))
         digest.update(part)
-    digest.update(np.ascontiguousarray(array).tobytes())
+    digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
     return str(digest.hexdigest())
 
 

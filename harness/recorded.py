@@ -56,19 +56,41 @@ def configs(kind: str) -> tuple[str, ...]:
 
 def load_inputs(kind: str, config: str) -> dict[str, Any]:
     """The inputs of one recorded case: the fields of SamplerInputs (or of `draw_tokens`) and the options."""
-    _check(kind, config)
-    options = {"draw": "modulo_reject", "numbering": "deepinfer"}
+    return Library().inputs(kind, config)
+
+
+class Library:
+    """Recorded inputs. The arrays of the last kind stay in memory, read-only, for the next configuration of it."""
+
+    def __init__(self) -> None:
+        self._kind = ""
+        self._arrays: dict[str, Array] = {}
+
+    def inputs(self, kind: str, config: str) -> dict[str, Any]:
+        """As `load_inputs`."""
+        _check(kind, config)
+        if kind != self._kind:
+            self._arrays = _load_arrays(kind)
+            for array in self._arrays.values():
+                array.flags.writeable = False
+            self._kind = kind
+        parameters = {"purpose": int(config[-1])} if kind in DRAW_KINDS else dict(CONFIGS[config])
+        return {**self._arrays, **parameters, "draw": "modulo_reject", "numbering": "deepinfer"}
+
+
+def _load_arrays(kind: str) -> dict[str, Array]:
     if kind in DRAW_KINDS:
-        return _draw_inputs(int(kind.rsplit("_", 1)[1]), int(config[-1])) | options
+        return _draw_arrays(int(kind.rsplit("_", 1)[1]))
     if kind == "penalty_residual":
-        return _penalty_inputs() | dict(CONFIGS[config]) | options
+        return _penalty_arrays()
     with stored_file(kind) as stored:
-        arrays = {"seq_seed": stored["seeds"], "position": stored["positions"].astype(np.int64)}
+        arrays = {"logits": _logits(kind, stored)}
+        arrays |= {"seq_seed": stored["seeds"], "position": stored["positions"].astype(np.int64)}
         if kind in VERIFY_KINDS:
+            rows = _verify_rows(kind, stored)
             arrays |= {name: stored[name] for name in ("draft_logprobs", "draft_ids", "is_verify")}
-        arrays = {"logits": _logits(kind, stored), **arrays}
-        rows = _verify_rows(kind, stored) if kind in VERIFY_KINDS else slice(None)
-    return {name: array[rows] for name, array in arrays.items()} | dict(CONFIGS[config]) | options
+            arrays = {name: array[rows] for name, array in arrays.items()}
+    return arrays
 
 
 def output_names(kind: str, config: str) -> tuple[str, ...]:
@@ -153,7 +175,7 @@ def _verify_rows(kind: str, stored: Any) -> NDArray[np.int64]:
     return np.flatnonzero(verified if kind == "verify" else ~verified)
 
 
-def _draw_inputs(columns: int, purpose: int) -> dict[str, Any]:
+def _draw_arrays(columns: int) -> dict[str, Array]:
     prefix = f"V{columns}"
     with stored_file("random_sampling_1024") as stored:
         if columns == 129280:
@@ -164,10 +186,10 @@ def _draw_inputs(columns: int, purpose: int) -> dict[str, Any]:
         else:
             probs = stored[f"{prefix}.probs"]
         seeds, positions = stored[f"{prefix}.seeds"], stored[f"{prefix}.positions"].astype(np.int64)
-    return {"probs": probs, "seq_seed": seeds, "position": positions, "purpose": purpose}
+    return {"probs": probs, "seq_seed": seeds, "position": positions}
 
 
-def _penalty_inputs() -> dict[str, Any]:
+def _penalty_arrays() -> dict[str, Array]:
     with stored_file("penalty_residual") as stored:
         draft_logprobs, draft_ids = stored["draft_logprobs"], stored["draft_ids"]
     rows = len(draft_ids)

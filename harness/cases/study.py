@@ -14,8 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepinfer.errors import unknown_name
-from deepinfer.sampling import SampleResult
+from deepinfer.rng.reference import words_many
+from deepinfer.sampling import Record, SampleResult
 from deepinfer.sampling import reference as twin
+from deepinfer.sampling.result import MAX_WORDS
 from deepinfer.sampling.spec import ONE, cdf_order, rejection_limit
 from harness import recorded
 from harness.case import Case, Floor, Inputs, Outputs, Subject
@@ -59,48 +61,50 @@ def divided(inputs: Inputs, base: SampleResult) -> NDArray[np.int32]:
     """Tokens with A.5 replaced by p / (sum of kept p): one float32 division a column, the sum in float64."""
     record = base.record
     assert record.kept is not None
-    tokens = base.tokens.copy()
+    weights = np.zeros(record.kept.shape, np.uint32)
     for row, x in enumerate(inputs["logits"]):
+        kept = record.kept[row]
         soft = twin.Softmax(np.float32(1) / np.float32(inputs["temperature"]), *record.lse[row])
-        p = np.where(record.kept[row], twin.exp32(soft.logprob(x)), np.float32(0))
-        weight = twin.weights_of((p / twin.sum32(p)).astype(np.float32))
-        drawn = twin.draw(weight, record.seeds[row], record.subsequences[row], record.draw)
-        tokens[row] = -1 if drawn is None else drawn.token
-    return tokens
+        p = twin.exp32(soft.logprob(x[kept]))
+        weights[row, kept] = twin.weights_of((p / twin.sum32(p)).astype(np.float32))
+    return _draw(weights, record, 2**32 - 1)
 
 
 def clamped(inputs: Inputs, base: SampleResult) -> NDArray[np.int32]:
     """Tokens with A.8's total held below 2^31, so that the limit is never once the total."""
-    record = base.record
-    assert record.weights is not None
-    order = cdf_order(record.weights.shape[1])
-    tokens = base.tokens.copy()
-    for row, weight in enumerate(record.weights):
-        cdf = np.cumsum(weight[order].astype(np.uint64))
-        total = min(int(cdf[-1]), ONE - 1)
-        limit = rejection_limit(total)
-        word = next(word for word in twin.stream(record.seeds[row], record.subsequences[row]) if word < limit)
-        tokens[row] = order[np.searchsorted(cdf, word % total, side="right")]
+    assert base.record.weights is not None
+    return _draw(base.record.weights, base.record, ONE - 1)
+
+
+def _draw(weights: NDArray[np.uint32], record: Record, most: int) -> NDArray[np.int32]:
+    """A.7 to A.9 with a total of at most `most`, on the words of the record's streams."""
+    order = cdf_order(weights.shape[1])
+    cdf = np.cumsum(weights[:, order], axis=1, dtype=np.uint64)
+    words = words_many(record.seeds, record.subsequences, np.zeros(len(cdf), np.uint64), MAX_WORDS)
+    tokens = np.full(len(cdf), -1, np.int32)
+    for row, total in enumerate(np.minimum(cdf[:, -1], most).tolist()):
+        word = next(word for word in words[row].tolist() if word < rejection_limit(total))
+        tokens[row] = order[np.searchsorted(cdf[row], word % total, side="right")]
     return tokens
 
 
 VARIANTS: dict[str, Callable[[Inputs, SampleResult], NDArray[np.int32]]] = {"divide": divided, "clamp": clamped}
 
 
-def cases(backend: str) -> list[Case]:
+def cases(backend: str, library: recorded.Library) -> list[Case]:
     """Every variant on the real rows, against the recording."""
     subjects: dict[str, Subject] = {name: Variant(name, backend) for name in VARIANTS}
     subjects["multiply_shift"] = SamplerSubject("fused_sample", backend, draw="multiply_shift")
     return [
         Case(
             name=f"study/{config}/{name}-vs-{recorded.RECORDING}",
-            inputs=partial(recorded.load_inputs, "real", config),
+            inputs=partial(library.inputs, "real", config),
             rules={"tokens": agreement()},
             baseline=recorded_subject(recorded.RECORDING, "real", config),
             candidate=subject,
             floor=Floor(FLOORS[name][config], residual=0.0),
             notes=(NOTE,),
-            self_rows=32,
+            self_rows=8,
         )
         for name, subject in subjects.items()
         for config in CONFIGS
