@@ -180,6 +180,8 @@ CAUSE_COLOUR = ("c0", "c1", "c2", "c3", "c4", "c5")
 
 def causes(data: Mapping[str, Mapping[str, int]], width: int) -> Figure:
     """Stacked bars: rows of each case whose tokens differ, by cause; `unexplained` is hatched and stands last."""
+    from matplotlib.ticker import MaxNLocator
+
     names = list(dict.fromkeys(cause for counts in data.values() for cause in counts if cause != "unexplained"))
     wide = width >= WIDE
     pitch = 26 if wide else 44
@@ -195,7 +197,7 @@ def causes(data: Mapping[str, Mapping[str, int]], width: int) -> Figure:
     axes.set_xlabel("rows whose tokens differ")
     axes.tick_params(length=0)
     axes.spines["left"].set_visible(False)
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     for place, (case, counts) in enumerate(data.items()):
         y = place if wide else place + 0.2
         x = 0
