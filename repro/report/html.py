@@ -16,11 +16,10 @@ ROW_LIMITS = (50, 20, 10, 5, 2, 0)
 
 def page(run: RunResult, view: RunView) -> str:
     """The text of report.html."""
-    return (
-        _environment()
-        .get_template("page.html.j2")
-        .render(title=f"{view.verdict.replace('_', ' ')}: {view.headline}", css=_css(), body=_body(run, view))
-    )
+    title = f"{view.verdict.replace('_', ' ')}: {view.headline}"
+    template = _environment().get_template("page.html.j2")
+    text: str = template.render(title=title, css=_css(), body=_body(run, view))
+    return text
 
 
 def fragment(run: RunResult, view: RunView) -> str:

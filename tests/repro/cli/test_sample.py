@@ -230,9 +230,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("harm", BROKEN)
-def test_a_broken_npz_is_one_line(
-    harm: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_broken_npz_is_one_line(harm: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, out = tmp_path / "x.npz", tmp_path / "out.parquet"
     BROKEN[harm](path)
     out.write_text("mine")
