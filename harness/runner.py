@@ -16,10 +16,10 @@ from harness.compare import compare, rows_differ
 from harness.explanation import Explain, Explained, explained, flags, with_attribution
 from harness.guard import hash_inputs
 from harness.plain import plain
+from harness.recording_file import one_line
 from harness.result import CaseResult, Comparison, RunResult, Verdict, worst
 from harness.rules import Agreement, Ignore
 from harness.sides import Sides, Stopped
-from harness.subjects import one_line
 
 __all__ = ["Explain", "Progress", "run", "run_case"]
 

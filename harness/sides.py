@@ -11,9 +11,9 @@ from harness.bits import comparable
 from harness.case import Case, Inputs, Outputs, Subject
 from harness.compare import compare
 from harness.guard import copies, first_rows, hash_inputs, mutated, overlapping, own, row_count
+from harness.recording_file import one_line
 from harness.result import Comparison, Verdict
 from harness.rules import Ignore, bitwise
-from harness.subjects import one_line
 
 
 @dataclass

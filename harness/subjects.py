@@ -9,7 +9,6 @@ import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from dataclasses import fields as dataclass_fields
-from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -20,6 +19,7 @@ from deepinfer.sampling import BACKENDS, SampleResult, SamplerInputs, draw_token
 from deepinfer.sampling.draw import DRAW_BACKENDS
 from harness import recorded
 from harness.case import Inputs, Outputs, Subject
+from harness.recording_file import names_in, one_line, read_entry
 
 Array = NDArray[Any]
 FIRST_ROWS = 8
@@ -193,8 +193,8 @@ def recorded_subject(source: str, kind: str, config: str) -> RecordedSubject:
     if source == recorded.RECORDING:
         names = recorded.output_names(kind, config)
         return RecordedSubject(source, entry, lambda: recorded.load_outputs(kind, config), names)
-    names = tuple(name.removeprefix(f"{entry}.") for name in _names(source) if name.startswith(f"{entry}."))
-    return RecordedSubject(source, entry, lambda: _read(source, entry, names), names)
+    names = tuple(name.removeprefix(f"{entry}.") for name in names_in(source) if name.startswith(f"{entry}."))
+    return RecordedSubject(source, entry, lambda: read_entry(source, entry, names), names)
 
 
 def parse_subject(text: str, *, backend: str, entry: tuple[str, str] | None = None) -> AnsweringSubject:
@@ -223,48 +223,15 @@ def known_subjects() -> tuple[str, ...]:
 def import_function(module: str, name: str) -> Callable[[dict[str, Any]], Any]:
     """`module:name`, imported; anything that goes wrong while importing is one line."""
     try:
-        found = getattr(importlib.import_module(module), name)
-    except AttributeError:
-        raise InputError(f"module {module!r} has no {name!r}: give module:function") from None
+        imported = importlib.import_module(module)
     except Exception as error:
         raise InputError(
             f"cannot import {module!r} ({one_line(error)}): give module:function from the current folder or PYTHONPATH"
         ) from None
+    if not hasattr(imported, name):
+        raise InputError(f"module {module!r} has no {name!r}: give module:function")
+    found = getattr(imported, name)
     if not callable(found):
         raise InputError(f"{module}:{name} is a {type(found).__name__}: give a function of a dict of inputs")
     function: Callable[[dict[str, Any]], Any] = found
     return function
-
-
-def one_line(error: BaseException) -> str:
-    """An exception as one line."""
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-def _names(path: str) -> list[str]:
-    with _opened(path) as archive:
-        return list(archive.files if hasattr(archive, "files") else archive.keys())
-
-
-def _read(path: str, entry: str, names: tuple[str, ...]) -> dict[str, Array]:
-    with _opened(path) as archive:
-        get = archive.get_tensor if hasattr(archive, "get_tensor") else archive.__getitem__
-        return {name: get(f"{entry}.{name}") for name in names}
-
-
-def _opened(path: str) -> Any:
-    kind = Path(path).suffix
-    if kind not in (".npz", ".safetensors"):
-        known = f"{recorded.RECORDING}, an .npz or a .safetensors file"
-        raise InputError(f"unknown recording {path!r}: known are {known}")
-    try:
-        if kind == ".npz":
-            return np.load(path, allow_pickle=False)
-        from safetensors import safe_open
-
-        return safe_open(path, framework="numpy")
-    except OSError as error:
-        raise InputError(f"cannot read {path!r} ({error.strerror or error}): give an existing file") from None
-    except Exception as error:
-        raise InputError(f"{path!r} is no {kind} file ({one_line(error)}): record it again") from None
