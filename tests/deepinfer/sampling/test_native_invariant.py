@@ -114,14 +114,14 @@ def flushing(run: Callable[[], Any]) -> Any:
         torch.set_flush_denormal(False)
 
 
-def test_the_callers_floating_point_state(generator: np.random.Generator) -> None:
-    """The row keeps a tie whose probability is subnormal: flushed, it would keep none."""
-    logits = np.asarray([[0, -90, -90, -95]], np.float32)
-    plan = prepare("two_level", SamplerInputs(logits, 1.0, 1 - 2**-24, 3))
+def test_the_callers_floating_point_state() -> None:
+    """The fourth column kept has a subnormal probability: flushed, the tie rule would keep none of its value."""
+    logits = np.asarray([[0, 0, 0, -90, -90]], np.float32)
+    plan = prepare("two_level", SamplerInputs(logits, 1.0, 1 - 2**-24, 4))
     expected = two_level.sample(plan, threads=1)
     assert expected.record.kept is not None
-    got = flushing(lambda: two_level.sample(plan, threads=1))
-    assert bits(got) == bits(expected)
+    assert expected.record.kept.tolist() == [[True, True, True, True, False]]
+    assert bits(flushing(lambda: two_level.sample(plan, threads=1))) == bits(expected)
 
 
 @pytest.mark.parametrize("columns", COLUMNS)
