@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from deepinfer.errors import InputError
 from deepinfer.rng.triton_impl import check_device, interpreted
 
-__all__ = ["Arrays", "check_tensor", "interpreted", "launch"]
+__all__ = ["Arrays", "check_device", "check_tensor", "interpreted", "launch"]
 
 
 class Arrays:
@@ -71,16 +71,17 @@ def _quiet_interpreter() -> Iterator[None]:
         yield
 
 
-def check_tensor(name: str, value: Any, dtype: torch.dtype, shape: tuple[int, ...], device: torch.device) -> Any:
-    """`value` if it is a contiguous tensor of this dtype, shape and device; raises InputError otherwise."""
+def check_tensor(
+    name: str, value: Any, dtype: torch.dtype, shape: tuple[int, ...] | None, device: torch.device | None
+) -> None:
+    """Raise InputError unless `value` is a contiguous tensor of this dtype, shape and device (None: any)."""
     if not isinstance(value, torch.Tensor):
         raise InputError(f"{name} is a {type(value).__name__}: give a torch tensor (numpy arrays go through sample())")
     if value.dtype != dtype:
         raise InputError(f"{name} has dtype {value.dtype}: give {dtype} (convert explicitly, rounding is a choice)")
-    if tuple(value.shape) != shape:
+    if shape is not None and tuple(value.shape) != shape:
         raise InputError(f"{name} has shape {tuple(value.shape)}: give {shape}")
-    if value.device != device:
-        raise InputError(f"{name} is on {value.device}: give a tensor on {device}")
+    if device is not None and value.device != device:
+        raise InputError(f"{name} is on {value.device}: give a tensor on {device}, where the logits are")
     if not value.is_contiguous():
         raise InputError(f"{name} has strides {value.stride()}: give a contiguous tensor (x.contiguous())")
-    return value

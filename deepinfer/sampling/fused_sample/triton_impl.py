@@ -23,8 +23,14 @@ MOST_COLUMNS = 2**20
 ONE_TILE = 4096
 HALVINGS = 12
 """Bisections of the bracket's values before the search for a threshold looks at the logits in it."""
-INTERPRETED_ELEMENTS = 2**17
+INTERPRETED_ELEMENTS = 2**19
 """Elements a program has in the interpreter, where each operation costs the same for one row as for many."""
+
+RECORD = (
+    *("kept_columns", "weights", "lse", "lse0", "thresholds", "sels", "totals", "limits", "residues"),
+    *("words", "word_counts", "purposes", "accept_words"),
+)
+"""The kernel's outputs that `sample_tensors` does without."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +76,7 @@ def sample(
     with Arrays(device) as arrays:
         tensors = {name: arrays.input(x) for name, x in _given(plan).items()}
         tensors |= {name: arrays.output(x) for name, x in _made(out).items()}
-        _run(shape, tensors, stride=1, draw=plan.draw, filter_order=plan.filter_order, min_p31=plan.min_p31)
+        run_kernel(shape, tensors, stride=1, draw=plan.draw, filter_order=plan.filter_order, min_p31=plan.min_p31)
     out.record.subsequences[...] += out.record.purpose.astype(np.uint64)
     return out
 
@@ -116,9 +122,12 @@ def _made(out: SampleResult) -> dict[str, NDArray[Any] | None]:
     }
 
 
-def _run(shape: Shape, tensors: dict[str, Any], *, stride: int, draw: str, filter_order: str, min_p31: int) -> None:
-    """Launch the kernel on tensors by parameter name; an output that is None is not stored."""
+def run_kernel(
+    shape: Shape, tensors: dict[str, Any], *, stride: int, draw: str, filter_order: str, min_p31: int
+) -> None:
+    """Launch the kernel on tensors by parameter name. What is None is not stored; RECORD's may be left out together."""
     count, columns = tensors["logits"].shape
+    tensors = {**dict.fromkeys(RECORD), **tensors}
     lanes = TILED_LANES if columns >= TILED_FROM else 0
     launch(
         fused_sample_kernel,

@@ -13,7 +13,16 @@ import triton.language as tl
 from deepinfer.rng.triton_impl import stream_block, uniform_from_word
 from deepinfer.sampling.fused_sample.triton_kernel_cut import cut_row
 from deepinfer.sampling.fused_sample.triton_kernel_draw import accepted_word, column_at, drawn_weight, residual_of
-from deepinfer.sampling.fused_sample.triton_kernel_parts import Block, elements, fetch, filled, load, survives, widened
+from deepinfer.sampling.fused_sample.triton_kernel_parts import (
+    Block,
+    elements,
+    exp_of,
+    fetch,
+    filled,
+    load,
+    survives,
+    widened,
+)
 from deepinfer.sampling.fused_sample.triton_kernel_target import (
     Target,
     min_p_weight,
@@ -106,7 +115,7 @@ def fused_sample_kernel(  # type: ignore[no-untyped-def]
         draft_target = target_of(elements(block, draft_column), draft_column, target)[0]
         value = tl.where(given, tl.max(draft_target, axis=1), float("-inf"))
         word, _, _, _ = stream_block(seed, subsequence + 2, tl.zeros_like(seed))
-        chance = tl.exp(tl.minimum(value - draft_value, 0.0))
+        chance = exp_of(tl.minimum(value - draft_value, 0.0))
         tested = verified & given & drawn
         accepted = tested & (value > float("-inf")) & (uniform_from_word(word) < chance)
         from_residual = verified & drawn & (accepted == 0)

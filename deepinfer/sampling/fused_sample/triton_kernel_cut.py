@@ -8,6 +8,7 @@ import triton.language as tl
 from deepinfer.sampling.fused_sample.triton_kernel_parts import (
     LEAST,
     Cut,
+    exp_of,
     fetch,
     filled,
     float_of,
@@ -23,7 +24,7 @@ from deepinfer.sampling.fused_sample.triton_kernel_parts import (
 def weight_at(block, weight, soft, x):  # type: ignore[no-untyped-def]
     """The integer weights of a tile: `weight` where one tile holds the row, elsewhere computed again."""
     if block.held is None:
-        weight = weight_of(tl.exp(logprob(x, soft)))
+        weight = weight_of(exp_of(logprob(x, soft)))
     return weight
 
 
@@ -107,7 +108,7 @@ def cut_row(block, soft, top, ps, ks, by_p, wanted, steps: tl.constexpr):  # typ
     """A.3 and A.4 for the rows `wanted`: (Cut, sel int64). Other rows keep all: threshold -inf, sel = columns."""
     weight = None
     if block.held is not None:
-        weight = weight_of(tl.exp(logprob(block.held, soft)))
+        weight = weight_of(exp_of(logprob(block.held, soft)))
     least = tl.full(block.row.shape, float("-inf"), tl.float32)
     by_k = wanted & (ks <= block.columns)
     threshold = highest(block, weight, soft, ks, by_k, least, top, False, steps)

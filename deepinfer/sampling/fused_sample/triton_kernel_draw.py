@@ -6,21 +6,21 @@ import triton
 import triton.language as tl
 
 from deepinfer.rng.triton_impl import stream_block
-from deepinfer.sampling.fused_sample.triton_kernel_parts import elements, fetch, load, weight_of, widened
+from deepinfer.sampling.fused_sample.triton_kernel_parts import elements, exp_of, fetch, load, weight_of, widened
 from deepinfer.sampling.fused_sample.triton_kernel_target import target_of
 
 
 @triton.jit
 def residual_of(value, draft):  # type: ignore[no-untyped-def]
     """The weight of what the target has more of than the draft: max(exp(lp) - exp(dl - 5e-5), 0) * 2^31, down."""
-    return weight_of(tl.maximum(tl.exp(value) - tl.exp(draft - 5e-5), 0.0))
+    return weight_of(tl.maximum(exp_of(value) - exp_of(tl.minimum(draft - 5e-5, 1.0)), 0.0))
 
 
 @triton.jit
 def drawn_weight(x, column, block, target, drafts, from_residual, verify: tl.constexpr):  # type: ignore[no-untyped-def]
     """(weight to draw by, log-probability, kept) of elements: A.6, or C's residual for the rows `from_residual`."""
     value, kept = target_of(x, column, target)
-    weight = weight_of(tl.exp(value))
+    weight = weight_of(exp_of(value))
     if verify:
         residual = residual_of(value, load(drafts, block, column))
         weight = tl.where(from_residual[:, None], residual, weight)

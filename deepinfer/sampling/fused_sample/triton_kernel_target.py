@@ -9,6 +9,7 @@ import triton.language as tl
 
 from deepinfer.sampling.fused_sample.triton_kernel_parts import (
     Soft,
+    exp_of,
     fetch,
     filled,
     fixed,
@@ -51,7 +52,7 @@ def softmax_rows(block, inv):  # type: ignore[no-untyped-def]
     best_part = filled(block, block.columns, tl.int32)
     for index in range(block.tiles):
         x, column = fetch(block, index)
-        part += fixed(tl.exp((x - top[:, None]) * inv[:, None]), block)
+        part += fixed(exp_of((x - top[:, None]) * inv[:, None]), block)
         best_part = tl.minimum(best_part, tl.where(x == top[:, None], column, block.columns))
     lse0 = -log_of(tl.sum(part, axis=1), block)
     return Soft(inv, lse0, -top), top, tl.min(best_part, axis=1), status
@@ -69,7 +70,7 @@ def kept_of(x, column, cut, soft, lightest):  # type: ignore[no-untyped-def]
     """Which elements the cut and min_p keep; `soft` is the one that the cut was made with."""
     kept = survives(x, column, cut)
     if lightest is not None:
-        kept = kept & (widened(weight_of(tl.exp(logprob(x, soft)))) >= lightest[:, None])
+        kept = kept & (widened(weight_of(exp_of(logprob(x, soft)))) >= lightest[:, None])
     return kept
 
 
@@ -80,7 +81,7 @@ def renormalised(block, soft, cut, lightest, wanted):  # type: ignore[no-untyped
     for index in range(block.tiles):
         x, column = fetch(block, index)
         kept = kept_of(x, column, cut, soft, lightest)
-        part += fixed(tl.where(kept, tl.exp(logprob(x, soft)), 0.0), block)
+        part += fixed(tl.where(kept, exp_of(logprob(x, soft)), 0.0), block)
     lse0 = soft.lse0 - log_of(tl.sum(part, axis=1), block)
     return Soft(soft.inv, tl.where(wanted, lse0, soft.lse0), soft.lse1)
 
