@@ -1,0 +1,104 @@
+"""Which counterfactual gives a side's tokens back: row by row, and over all rows where the stream is another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from repro.drift.draws import I64
+from repro.drift.probes import RNG_STREAM, alternatives, cause_of
+from repro.drift.state import Facts, RowState, Step, drawn
+from repro.drift.streams import Found, Table, search, stream_words
+
+
+@dataclass(frozen=True)
+class Restored:
+    """A row of one side that the model does not give: the counterfactual that does (None: unexplained), other causes
+    that would as well, and the stream hypothesis where one was needed."""
+
+    row: int
+    token: int
+    state: RowState | None
+    also: tuple[str, ...] = ()
+    stream: str | None = None
+
+    @property
+    def cause(self) -> str | None:
+        return None if self.state is None else cause_of(self.state)
+
+
+def reach_of(facts: Facts, state: RowState) -> Mapping[int, str]:
+    """Every token other than the row's own that some counterfactual gives -> the first cause that does."""
+    reached: dict[int, str] = {}
+    for other in alternatives(facts, state):
+        cause = cause_of(other)
+        for token in other.reaches:
+            reached.setdefault(token, cause)
+    reached.pop(state.token, None)
+    return reached
+
+
+def restore(facts: Facts, state: RowState, token: int) -> Restored:
+    """The first counterfactual that gives `token`, if one does."""
+    found = [other for other in alternatives(facts, state) if token in other.reaches]
+    if not found:
+        return Restored(state.row, token, None)
+    also = dict.fromkeys(cause_of(other) for other in found[1:])
+    also.pop(cause_of(found[0]), None)
+    return Restored(state.row, token, replace(found[0], token=token), tuple(also))
+
+
+def restore_rows(facts: Facts, table: Table, rows: I64) -> tuple[dict[int, Restored], Found | None]:
+    """What restores the side's token in each of `rows`, in which it is not the model's.
+
+    Row probes come first. If one stream hypothesis then explains the rest together, it is applied to them; and to all
+    of `rows`, before any row probe, where it also keeps the rows that agree.
+    """
+    tokens = facts.side.tokens
+    told = {row: _restore_own(facts, row) for row in rows.tolist()}
+    left = np.asarray([row for row, found in told.items() if found.state is None and facts.model.drew[row]], np.int64)
+    agreeing = np.setdiff1d(np.flatnonzero(facts.model.drew & (facts.model.tokens == tokens)), rows)
+    found = search(facts, table, tokens, left, agreeing)
+    if found is None:
+        return told, None
+    words = stream_words(facts, found.hypothesis)
+    for row in rows.tolist() if found.keeps_agreement else left.tolist():
+        step = Step(RNG_STREAM, found.hypothesis.name, 0, 0)
+        model = facts.model
+        state = drawn(model.draw, facts.order, row, model.kept[row], model.weights[row], words[row], (step,))
+        if state is None:
+            continue
+        restored = Restored(row, int(tokens[row]), state, stream=found.hypothesis.name)
+        if state.token != tokens[row]:
+            restored = replace(restore(facts, state, int(tokens[row])), stream=found.hypothesis.name)
+        if restored.state is not None:
+            told[row] = restored
+    return told, found
+
+
+def _restore_own(facts: Facts, row: int) -> Restored:
+    state, token = facts.own[row], int(facts.side.tokens[row])
+    return Restored(row, token, None) if state is None else restore(facts, state, token)
+
+
+def kept_causes(facts: Facts) -> list[str]:
+    """Why the side's kept set is another, a word a row: empty where it is not known to be, or is equal."""
+    return [_kept_cause(facts, row) for row in range(len(facts.total))]
+
+
+def _kept_cause(facts: Facts, row: int) -> str:
+    if facts.equal_set[row]:
+        return ""
+    state = facts.own[row]
+    for other in _other_sets(facts, state) if state is not None else ():
+        if facts.same_set(other):
+            return cause_of(other)
+    return "unexplained"
+
+
+def _other_sets(facts: Facts, state: RowState) -> Iterator[RowState]:
+    for other in alternatives(facts, state):
+        if other.kept is not state.kept:
+            yield other
