@@ -17,6 +17,7 @@ Mask = NDArray[np.bool_]
 ElementRule = Bitwise | Ulp | Tolerance
 UNORDERED = ("NaN payload", "NaN against a number", "infinity against a number")
 """Classes of difference that no distance describes."""
+VACUITY_FIRST = 4096
 
 
 def compare_elements(rule: ElementRule, output: str, baseline: Array, candidate: Array) -> Comparison:
@@ -85,10 +86,13 @@ def _check_rule(rule: ElementRule, baseline: Array) -> None:
         raise InputError(f"{rule.text} on dtype {baseline.dtype}: give bitwise or ulp")
     if isinstance(rule, Ulp) and (baseline.dtype.kind == "b" or (rule.at_least is not None and not is_float)):
         raise InputError(f"{rule.text} on dtype {baseline.dtype}: give bitwise")
-    zeros = np.zeros_like(baseline)
-    all_zero = isinstance(rule, Ulp) and not (bits.ulp_distance(baseline, zeros) != 0).any()
-    if not all_zero and not beyond(rule, baseline, zeros).any():
-        raise InputError(f"{rule.text} is vacuous here: zeros would pass; give a tighter rule, or bitwise")
+    flat = baseline.reshape(-1)
+    for part in (flat[:VACUITY_FIRST], flat):  # a few elements mostly settle it
+        if beyond(rule, part, np.zeros_like(part)).any():
+            return
+    if isinstance(rule, Ulp) and not (bits.ulp_distance(flat, np.zeros_like(flat)) != 0).any():
+        return
+    raise InputError(f"{rule.text} is vacuous here: zeros would pass; give a tighter rule, or bitwise")
 
 
 def _reason(rule: ElementRule, total: int, count: int, ordered: NDArray[Any], special: dict[str, Mask]) -> str:

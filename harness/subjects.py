@@ -9,7 +9,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from dataclasses import fields as dataclass_fields
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,6 @@ _INPUT_FIELDS = tuple(field.name for field in dataclass_fields(SamplerInputs))
 _OPTIONS = ("draw", "numbering", "filter_order", "min_p")
 
 
-@runtime_checkable
 class AnsweringSubject(Subject, Protocol):
     """A Subject that says beforehand what it can answer."""
 

@@ -11,10 +11,7 @@ from safetensors.numpy import save_file
 
 from deepinfer.errors import InputError
 from deepinfer.sampling import SamplerInputs, sample
-from harness import recorded
-from harness.case import Subject
 from harness.subjects import (
-    AnsweringSubject,
     DrawSubject,
     SamplerSubject,
     callable_subject,
@@ -183,13 +180,3 @@ def test_pickles_are_never_loaded(tmp_path: Path) -> None:
     subject = recorded_subject(str(path), *ENTRY)
     with pytest.raises(InputError, match="allow_pickle"):
         subject({}, ("tokens",))
-
-
-def test_subjects_are_subjects() -> None:
-    made: list[Subject] = [
-        SamplerSubject("two_level", "reference"),
-        DrawSubject("reference"),
-        recorded_subject(recorded.RECORDING, *ENTRY),
-        callable_subject(small),
-    ]
-    assert all(isinstance(subject, AnsweringSubject) for subject in made)
