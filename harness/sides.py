@@ -75,7 +75,7 @@ class Sides:
             shared = overlapping(earlier, answered)
             if shared and owner != side:
                 raise Stopped(Verdict.NOT_COMPARABLE, f"the {side}'s {shared!r} lies in a buffer of the {owner}")
-        self.buffers.append((side, answered))
+        self.buffers.append((side, replace(answered, evidence=None)))
         return own(answered)
 
 
