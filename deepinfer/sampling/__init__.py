@@ -25,6 +25,7 @@ BACKENDS = {
     "exact_sample": {
         "reference": "deepinfer.sampling.exact_sample.reference",
         "native": "deepinfer.sampling.exact_sample.native_impl",
+        "triton": "deepinfer.sampling.exact_sample.triton_impl",
     },
 }
 """Sampler name -> backend name -> module with a `sample(plan, *, detail)`."""
