@@ -14,6 +14,7 @@ COMMANDS = {
     "report": ("repro.cli.report:report", "Render a run again from its run.json."),
     "sample": ("repro.cli.sample:sample", "Draw one token for each row of a file of logits."),
     "rng": ("repro.cli.rng:rng", "Print random words and compare them with cuRAND's."),
+    "streams": ("repro.cli.streams:streams", "Show how other systems number their random words, and print them."),
     "env": ("repro.cli.env:env", "Show what is installed and what it makes possible."),
 }
 """Command name -> (module:attribute, one line of help)."""
