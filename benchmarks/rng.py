@@ -109,7 +109,7 @@ def main(argv: list[str] | None = None) -> int:
         return 1
     load = round(os.getloadavg()[0], 2)
     if load > 1:
-        print(f"load {load} before measuring: other work is running, and two threads wait for it")
+        print(f"load {load} before measuring: other work is running")
     seconds = measure(30 if options.quick else 300)
     rate = {name: 4 * WORDS / float(np.median(times)) / 1e9 for name, times in seconds.items()}
     ours = f"native {best_level().name.lower()} {THREADS} threads"
