@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from harness.explanation import UNEXPLAINED
+from repro.drift import threshold_crossing, tie_breaking
 from repro.drift.draws import I64
 from repro.drift.probes import RNG_STREAM, alternatives, cause_of
 from repro.drift.state import Facts, RowState, Step, drawn
-from repro.drift.streams import Found, Table, search, stream_words
+from repro.drift.streams import LEAST_ROWS, Found, Table, search, stream_words, table_of
+
+SET_CAUSES = (threshold_crossing.CAUSE, tie_breaking.CAUSE)
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,9 @@ def reach_of(facts: Facts, state: RowState) -> Mapping[int, str]:
 
 
 def restore(facts: Facts, state: RowState, token: int) -> Restored:
-    """The first counterfactual that gives `token`, if one does."""
+    """The state itself, where it gives `token` already, else its first counterfactual that does."""
+    if state.token == token:
+        return Restored(state.row, token, state if state.steps else None)
     found = [other for other in alternatives(facts, state) if token in other.reaches]
     if not found:
         return Restored(state.row, token, None)
@@ -50,7 +56,17 @@ def restore(facts: Facts, state: RowState, token: int) -> Restored:
     return Restored(state.row, token, replace(found[0], token=token), tuple(also))
 
 
-def restore_rows(facts: Facts, table: Table, rows: I64) -> tuple[dict[int, Restored], Found | None]:
+@dataclass(frozen=True)
+class Answer:
+    """What restores each row, the stream hypothesis that was accepted, and the table it was searched in (None: the row
+    probes left too little to search for)."""
+
+    rows: dict[int, Restored]
+    stream: Found | None
+    table: Table | None
+
+
+def restore_rows(facts: Facts, rows: I64) -> Answer:
     """What restores the side's token in each of `rows`, in which it is not the model's.
 
     Row probes come first. If one stream hypothesis then explains the rest together, it is applied to them; and to all
@@ -59,23 +75,24 @@ def restore_rows(facts: Facts, table: Table, rows: I64) -> tuple[dict[int, Resto
     tokens = facts.side.tokens
     told = {row: _restore_own(facts, row) for row in rows.tolist()}
     left = np.asarray([row for row, found in told.items() if found.state is None and facts.model.drew[row]], np.int64)
+    if len(left) < LEAST_ROWS:
+        return Answer(told, None, None)
+    table = table_of(facts)
     agreeing = np.setdiff1d(np.flatnonzero(facts.model.drew & (facts.model.tokens == tokens)), rows)
     found = search(facts, table, tokens, left, agreeing)
     if found is None:
-        return told, None
+        return Answer(told, None, table)
     words = stream_words(facts, found.hypothesis)
     for row in rows.tolist() if found.keeps_agreement else left.tolist():
-        step = Step(RNG_STREAM, found.hypothesis.name, 0, 0)
-        model = facts.model
-        state = drawn(model.draw, facts.order, row, model.kept[row], model.weights[row], words[row], (step,))
-        if state is None:
+        own = facts.own[row]
+        if own is None:
             continue
-        restored = Restored(row, int(tokens[row]), state, stream=found.hypothesis.name)
-        if state.token != tokens[row]:
-            restored = replace(restore(facts, state, int(tokens[row])), stream=found.hypothesis.name)
+        steps = (*own.steps, Step(RNG_STREAM, found.hypothesis.name, 0, 0))
+        state = drawn(facts.rule, facts.order, row, own.kept, own.weights, words[row], steps)
+        restored = Restored(row, int(tokens[row]), None) if state is None else restore(facts, state, int(tokens[row]))
         if restored.state is not None:
-            told[row] = restored
-    return told, found
+            told[row] = replace(restored, stream=found.hypothesis.name)
+    return Answer(told, found, table)
 
 
 def _restore_own(facts: Facts, row: int) -> Restored:
@@ -92,13 +109,7 @@ def _kept_cause(facts: Facts, row: int) -> str:
     if facts.equal_set[row]:
         return ""
     state = facts.own[row]
-    for other in _other_sets(facts, state) if state is not None else ():
-        if facts.same_set(other):
-            return cause_of(other)
-    return "unexplained"
-
-
-def _other_sets(facts: Facts, state: RowState) -> Iterator[RowState]:
-    for other in alternatives(facts, state):
-        if other.kept is not state.kept:
-            yield other
+    for other in alternatives(facts, state) if state is not None else ():
+        if other.other_set and facts.same_set(other):
+            return "+".join(step.cause for step in other.steps if step.cause in SET_CAUSES)
+    return UNEXPLAINED

@@ -1,4 +1,4 @@
-"""Weights that differ by units move the edges of the CDF: a token whose interval lies beside the residue is in reach."""
+"""Weights that differ by units move the edges of the CDF: a token with its interval beside the residue is in reach."""
 
 from __future__ import annotations
 

@@ -8,7 +8,6 @@ for the noise of exp, and with them the total, its side of the step, and the dra
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,44 +31,55 @@ JUST_BELOW = 2 * (ONE - 1)
 
 
 @dataclass(frozen=True)
+class Possible:
+    """One way in which the side may have drawn: its total, on the side of the step that it says, its token, and the
+    probability of all that."""
+
+    total: int
+    token: int
+    chance: float
+
+
+@dataclass(frozen=True)
 class Columns:
     """Some columns of a row: `scaled` is (x - max) / T, the addend of lse0 in lp (its subtraction is one float32
-    rounding); `values` are its distinct values and `counts` how many columns hold each, as equal logits share errors."""
+    rounding); `values` are its distinct values and `counts` how many columns hold each: equal logits share errors."""
 
     scaled: F64
     values: F64
     counts: F64
 
 
-def token_chances(facts: Facts, state: RowState, kept: Mask) -> Mapping[int, float]:
-    """Token -> probability on the side, whose kept columns in this row are `kept`."""
+def possible_draws(facts: Facts, state: RowState, kept: Mask) -> list[Possible]:
+    """How the side may have drawn this row, if it kept the columns `kept`. The probabilities sum to one."""
     columns = np.flatnonzero(kept) if facts.order is None else facts.order[kept[facts.order]]
     held = _columns(facts, state.row, columns)
     noise = _total_noise(facts, state.row, held)
     step = _least_change(facts, state.row, held)
-    chances: dict[int, float] = defaultdict(float)
+    found = []
     for lse0, share in _lse_in_force(facts, state.row, held):
         edges = np.cumsum(np.floor(_exp(held.scaled, lse0) * ONE))
-        for limit, part in _limits(facts, state.row, int(edges[-1]), step, noise):
+        total = int(edges[-1])
+        for limit, part in _limits(facts, state.row, total, step, noise):
+            shown = total if facts.rule != "modulo_reject" else max(total, ONE) if limit == ONE else min(total, ONE - 1)
             for place, chance in _places(facts, state, edges, limit, noise):
-                chances[int(columns[place])] += share * part * chance
-    return chances
+                found.append(Possible(shown, int(columns[place]), share * part * chance))
+    return found
 
 
 def settled(facts: Facts) -> Mask:
     """Rows whose token no plausible error changes, bool[Q]: the same columns, and 8 deviations of every noise, with the
-    roundings of lse0, reach neither the step nor an edge of the token's interval. `token_chances` of such a row is 1."""
+    roundings of lse0, reach neither the step nor an edge of the token's interval. Its chance is taken for 1."""
     one, size, side = facts.side.arithmetic, facts.size, facts.side
     exp_noise = np.hypot(one.exp_std, one.exp_std_slope * size.entropy)
     noise = 8 * UNITS * np.sqrt(2 * exp_noise**2 + one.sum_variance(size.kept, size.columns, alike=True))
     rounding = ONE * 2 * (size.lse_spacing + np.spacing(size.log_mass.astype(np.float32)))
     reach = noise + rounding + UNITS * size.entropy + floor_error(size.floored)
-    states = facts.own
-    edge = np.asarray([0 if state is None else interval_margin(state) for state in states])
+    edge = np.asarray([0 if state is None else interval_margin(state) for state in facts.own])
     beside = np.abs(facts.total - ONE) > reach
     if side.total is not None:
         beside = (facts.total < ONE) == (side.total < ONE)
-    return np.asarray(facts.equal_set & (beside | (facts.model.draw != "modulo_reject")) & (edge > 2 * reach))
+    return np.asarray(facts.equal_set & (beside | (facts.rule != "modulo_reject")) & (edge > 2 * reach))
 
 
 def interval_margin(state: RowState) -> int:
@@ -91,7 +101,8 @@ def _columns(facts: Facts, row: int, columns: NDArray[np.int64]) -> Columns:
 def _exp(scaled: F64, lse0: float) -> F64:
     """exp(lp), both in float32."""
     logprob = (scaled + lse0).astype(np.float32)
-    return np.asarray(np.exp(logprob.astype(np.float64)).astype(np.float32).astype(np.float64))
+    with np.errstate(under="ignore"):
+        return np.asarray(np.exp(logprob.astype(np.float64)).astype(np.float32).astype(np.float64))
 
 
 def _lse_in_force(facts: Facts, row: int, held: Columns) -> Spread:
@@ -122,17 +133,17 @@ def _lse_before(facts: Facts, row: int) -> Spread:
 
 def _logs(facts: Facts, held: Columns, lse0: float) -> Spread:
     """log of the sum of exp(scaled + lse0), rounded as float32 arithmetic rounds it, under the noise of exp and sum."""
+    one = facts.side.arithmetic
     mass = float((held.counts * _exp(held.values, lse0)).sum())
     count, alike = np.asarray(float(len(held.scaled))), len(held.values) <= FEW_VALUES
-    sum_noise = facts.side.arithmetic.sum_variance(count, facts.size.columns, alike)
+    sum_noise = one.sum_variance(count, facts.size.columns, alike)
     noise = float(np.sqrt(_exp_noise(facts, held, lse0) ** 2 + sum_noise)) * U
     logs = np.log((mass * (1 + noise * QUANTILES)).astype(np.float32).astype(np.float64)).astype(np.float32)
-    off = facts.side.arithmetic.log_off
     shares: dict[float, float] = defaultdict(float)
-    for log, count in Counter(logs.tolist()).items():
-        ulp = float(np.spacing(np.float32(log)))
-        for value, chance in ((log, 1 - off), (log - ulp, off / 2), (log + ulp, off / 2)):
-            shares[value] += chance * count / NODES
+    for log, times in Counter(logs.tolist()).items():
+        ulp = float(np.spacing(np.float32(abs(log))))
+        for value, chance in ((log, 1 - one.log_off), (log - ulp, one.log_off / 2), (log + ulp, one.log_off / 2)):
+            shares[value] += chance * times / NODES
     return [(value, share) for value, share in shares.items() if share > 0]
 
 
@@ -160,7 +171,7 @@ def _least_change(facts: Facts, row: int, held: Columns) -> float:
 def _limits(facts: Facts, row: int, total: int, step: float, noise: float) -> list[tuple[int, float]]:
     """The limits under which the side draws, with probabilities: certain where its own total is known, else the chance
     of as many steps as take the total across."""
-    if facts.model.draw != "modulo_reject":
+    if facts.rule != "modulo_reject":
         return [(2**32, 1.0)]
     if facts.side.total is not None:
         high = float(facts.side.total[row] >= ONE)
@@ -171,10 +182,10 @@ def _limits(facts: Facts, row: int, total: int, step: float, noise: float) -> li
     return [(limit, part) for limit, part in ((ONE, high), (JUST_BELOW, 1 - high)) if part > 0]
 
 
-def _places(facts: Facts, state: RowState, edges: F64, limit: int, noise: float) -> Spread:
+def _places(facts: Facts, state: RowState, edges: F64, limit: int, noise: float) -> list[tuple[int, float]]:
     """The place of the draw under `limit`, and its neighbours as far as the noise can move an edge past the residue."""
     index = index_below(state.words, limit)
-    residue = residue_of(facts.model.draw, state.words, index, int(edges[-1]))
+    residue = residue_of(facts.rule, state.words, index, int(edges[-1]))
     place = int(np.searchsorted(edges, residue, side="right"))
     if not noise:
         return [(place, 1.0)]

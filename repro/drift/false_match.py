@@ -48,8 +48,7 @@ def false_match_rate(
     total = int(differing.sum())
     if table is not None:
         counts[RNG_STREAM] = sum(
-            _falsely_streamed(facts, table, tokens[:, at], differing[:, at], matched[:, at])
-            for at in range(replicates)
+            _falsely_streamed(facts, table, tokens[:, at], differing[:, at], matched[:, at]) for at in range(replicates)
         )
     named = [*(probe.cause for probe in PROBES), PAIRS, RNG_STREAM]
     rates = {cause: counts[cause] / max(total, 1) for cause in named}
@@ -60,7 +59,7 @@ def false_match_rate(
 
 def _independent_tokens(facts: Facts, state: RowState, bits: NDArray[np.uint64]) -> I64:
     """Tokens drawn from the row's own weights, int64[n]; a float sampler's total is below 2^32."""
-    if facts.model.draw == EXACT:
+    if facts.rule == EXACT:
         residues = np.asarray([int(one) * state.total >> 64 for one in bits], np.uint64)
     else:
         residues = (bits >> np.uint64(32)) * np.uint64(state.total) >> np.uint64(32)

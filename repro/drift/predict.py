@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.result import Predicted
-from repro.drift.chance import FEW_VALUES, settled, token_chances
+from repro.drift.chance import FEW_VALUES, Possible, possible_draws, settled
 from repro.drift.draws import EXACT
 from repro.drift.state import Facts
 from repro.drift.threshold_crossing import crossable, length_chances, tells, walk_of
@@ -22,34 +22,35 @@ TAIL = 0.005
 @dataclass(frozen=True)
 class Expectation:
     """The probability that the two sides' tokens differ, float64[Q], and a label for the rows whose errors are shared
-    (int64[Q]): they are counted as standing or falling together."""
+    (int64[Q]): they are counted as standing or falling together. `draws` holds the ways in which each side may have
+    drawn, one mapping a side, row -> ways, for the rows that are not certain."""
 
     differ: F64
     together: NDArray[np.int64]
+    draws: tuple[Mapping[int, list[Possible]], ...]
 
 
 def expectation(facts: Sequence[Facts], reaches: Sequence[Sequence[Mapping[int, str]]]) -> Expectation | None:
     """What is expected of the sides: the model is one of two and `facts` is of the other, or of neither and of both.
 
-    `reaches` holds attribute.reach_of of each side's rows; a row without another token in reach is certain.
-    None where a side is known to draw by another rule.
+    `reaches` holds attribute.reach_of of each side's rows; a row without another token in reach is certain. None where
+    a side is of another sampler, whose weights say nothing about the model's.
     """
     model = facts[0].model
-    if any(one.side.draw not in (None, model.draw) for one in facts):
+    if any((one.side.draw == EXACT) != (model.draw == EXACT) for one in facts if one.side.draw is not None):
         return None
-    rows = len(model.tokens)
-    differ = np.zeros(rows)
-    if model.draw == EXACT or model.plan is None:
-        return Expectation(differ, np.arange(rows))
-    certain = [settled(one) for one in facts]
-    for row in np.flatnonzero(model.fresh).tolist():
-        chances = [
-            _chances(one, row) if reach[row] and not sure[row] else None
-            for one, reach, sure in zip(facts, reaches, certain, strict=True)
-        ]
-        if any(chance is not None for chance in chances):
-            differ[row] = 1 - _equal(facts[0], row, chances)
-    return Expectation(np.clip(differ, 0, 1), _together(facts, differ > 0))
+    uncertain = [_uncertain(one, reach) for one, reach in zip(facts, reaches, strict=True)]
+    draws = tuple(
+        {row: _possible(one, row) for row in np.flatnonzero(rows).tolist()}
+        for one, rows in zip(facts, uncertain, strict=True)
+    )
+    differ = np.zeros(len(model.tokens))
+    for row in np.flatnonzero(model.drew).tolist():
+        sides = [_tokens(one, ways, row) for one, ways in zip(facts, draws, strict=True)]
+        other = sides[1] if len(sides) > 1 else {int(model.tokens[row]): 1.0}
+        differ[row] = 1 - sum(chance * other.get(token, 0.0) for token, chance in sides[0].items())
+    differ = np.where(differ < 1e-9, 0, differ)
+    return Expectation(np.clip(differ, 0, 1), _together(facts[0], differ > 0), draws)
 
 
 def predicted(expected: Expectation, equal: int) -> Predicted:
@@ -72,46 +73,55 @@ def predicted(expected: Expectation, equal: int) -> Predicted:
     return Predicted(float(1 - expected.differ.sum() / rows), interval, interval[0] <= rate <= interval[1])
 
 
-def _equal(facts: Facts, row: int, chances: Sequence[Mapping[int, float] | None]) -> float:
-    """The probability of equal tokens; a side without chances has the model's own token."""
-    state = facts.own[row]
-    assert state is not None
-    certain = {state.token: 1.0}
-    first, *rest = [certain if chance is None else chance for chance in chances]
-    other = rest[0] if rest else certain
-    return sum(chance * other.get(token, 0.0) for token, chance in first.items())
+def _uncertain(facts: Facts, reach: Sequence[Mapping[int, str]]) -> NDArray[np.bool_]:
+    """Rows whose token on the side is not simply the model's weights drawn by the side's rule."""
+    if facts.model.plan is None or facts.rule == EXACT:
+        return np.zeros(len(facts.total), np.bool_)
+    reachable = np.asarray([bool(tokens) for tokens in reach], np.bool_)
+    return np.asarray(facts.model.fresh & reachable & ~settled(facts))
 
 
-def _chances(facts: Facts, row: int) -> Mapping[int, float] | None:
-    """Token -> probability on the side, over the sets that it may have kept."""
+def _tokens(facts: Facts, draws: Mapping[int, list[Possible]], row: int) -> Mapping[int, float]:
+    """Token -> probability on the side."""
     state = facts.own[row]
-    plan = facts.model.plan
+    if row not in draws:
+        return {} if state is None else {state.token: 1.0}
+    chances: dict[int, float] = defaultdict(float)
+    for way in draws[row]:
+        chances[way.token] += way.chance
+    return chances
+
+
+def _possible(facts: Facts, row: int) -> list[Possible]:
+    """The ways in which the side may have drawn, over the sets that it may have kept."""
+    state, plan = facts.own[row], facts.model.plan
     assert state is not None and plan is not None
     if facts.side.kept is not None:
-        return token_chances(facts, state, facts.side.kept[row])
-    length = int(np.count_nonzero(state.kept))
+        return possible_draws(facts, state, facts.side.kept[row])
     if not crossable(plan, row) or (tells(facts) and facts.same_set(state)):
-        return token_chances(facts, state, state.kept)
+        return possible_draws(facts, state, state.kept)
+    length = int(np.count_nonzero(state.kept))
     walk = walk_of(facts, row)
     lengths = length_chances(facts, walk, length)
     if facts.side.kept_count is not None:
         lengths = {int(facts.side.kept_count[row]): 1.0}
-    chances: dict[int, float] = defaultdict(float)
+    found = []
     for target, share in lengths.items():
         if share > 0:
             kept = state.kept if target == length else walk.prefix(target, len(state.kept))
-            for token, chance in token_chances(facts, state, kept).items():
-                chances[token] += share * chance
-    return chances
+            ways = possible_draws(facts, state, kept)
+            found += [Possible(way.total, way.token, share * way.chance) for way in ways]
+    return found
 
 
-def _together(facts: Sequence[Facts], uncertain: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _together(facts: Facts, uncertain: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Labels: an own one for each row, but one for all rows that exponentiate the same few values."""
-    model = facts[0].model
-    assert model.plan is not None
+    model = facts.model
     labels = np.arange(len(model.tokens))
+    if model.plan is None:
+        return labels
     seen: dict[tuple[bytes, bytes], int] = {}
-    for row in np.flatnonzero(uncertain).tolist():
+    for row in np.flatnonzero(uncertain & (facts.rule == "modulo_reject")).tolist():
         values = np.unique(model.plan.logits[row][model.kept[row]])
         if len(values) <= FEW_VALUES:
             labels[row] = seen.setdefault((model.lse0[row].tobytes(), values.tobytes()), row)

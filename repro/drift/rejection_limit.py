@@ -16,7 +16,7 @@ def across_the_step(facts: Facts, state: RowState) -> list[RowState]:
     is known, does lie on the other side. A limit that accepts the same word changes nothing.
     """
     margin, bound = abs(state.total - ONE), int(facts.bound[state.row])
-    if facts.model.draw != "modulo_reject" or margin > bound or not facts.same_set(state):
+    if facts.rule != "modulo_reject" or margin > bound or not facts.same_set(state):
         return []
     other = None if facts.side.total is None else int(facts.side.total[state.row])
     if other is not None and (other < ONE) == (state.total < ONE):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from deepinfer.errors import InputError
 from deepinfer.rng.spec import FRESH, request_subsequences
-from deepinfer.sampling import SamplerInputs, SampleResult, checks, sample
+from deepinfer.sampling import SampleResult, SamplerInputs, checks, sample
 from deepinfer.sampling.params import Plan, prepare
 from deepinfer.sampling.reference import weights_of
 from deepinfer.sampling.result import Record
@@ -76,8 +76,9 @@ class Side:
     index: I64 | None = None
 
 
-def model_of(inputs: Inputs, baseline: Outputs, candidate: Outputs) -> Model | None:
-    """The candidate's record, else the baseline's, else our own row; None where the inputs are no sampler's."""
+def model_of(inputs: Inputs, baseline: Outputs, candidate: Outputs, backend: str) -> Model | None:
+    """The candidate's record, else the baseline's, else our own row on `backend`; None where the inputs are no
+    sampler's."""
     for owner, outputs in (("candidate", candidate), ("baseline", baseline)):
         result = outputs.evidence
         if isinstance(result, SampleResult) and result.record.weights is not None:
@@ -88,16 +89,18 @@ def model_of(inputs: Inputs, baseline: Outputs, candidate: Outputs) -> Model | N
         return None
     name = "two_level" if inputs.get("is_verify") is None else "fused_sample"
     options = {option: inputs[option] for option in OPTIONS if option in inputs}
-    ours = sample(name, _sampler_inputs(inputs), backend="reference", on_error="mask", **options)
+    ours = sample(name, _sampler_inputs(inputs), backend=backend, on_error="mask", **options)
     return _from_result("reference", ours, inputs)
 
 
-def side_of(name: SideName, subject: Subject, outputs: Outputs, tokens: Array, model: Model) -> Side:
-    """What is known of one side whose drawn output is `tokens`. A recording is asked for everything that it holds."""
+def side_of(name: SideName, subject: Subject, inputs: Inputs, outputs: Outputs, tokens: Array, model: Model) -> Side:
+    """What is known of one side whose drawn output is `tokens`. A recording is asked for everything that it holds; a
+    side without a record is taken to draw by the rule that the inputs name."""
     arrays: Mapping[str, Array] = outputs.arrays
     if isinstance(subject, RecordedSubject) and not {"lse", "kept"} <= set(arrays):
         arrays = {**subject.load(), **arrays}
     told: dict[str, Any] = {key: arrays.get(key) for key in ("kept", "kept_count", "lse")}
+    told["draw"] = inputs.get("draw")
     order = None
     if isinstance(outputs.evidence, SampleResult):
         record = outputs.evidence.record
@@ -184,7 +187,7 @@ def _from_probs(inputs: Inputs) -> Model:
         draw=inputs.get("draw", "modulo_reject"),
         seeds=checks.seeds(checks.column("seq_seed", inputs["seq_seed"], rows)),
         subsequences=request_subsequences(position, inputs.get("purpose", 0), numbering),
-        drew=weights.any(axis=1),
+        drew=np.asarray(weights.any(axis=1)),
         fresh=np.zeros(rows, np.bool_),
         kept=weights > 0,
         weights=weights,

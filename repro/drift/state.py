@@ -24,6 +24,8 @@ from repro.drift.draws import (
 from repro.drift.sides import Model, Side
 
 Mask = NDArray[np.bool_]
+DRAW_RULE = "draw_rule"
+"""The cause of a row whose sides are known to draw by different rules: no hypothesis, so it has no false match."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ class RowState:
 
     `edges` are the cumulative `weights` in CDF order, `index` the word taken of `words`, `place` where the residue
     falls in CDF order, `reaches` the tokens that the last step puts within reach (one, but for a window of the CDF).
+    `other_set` says that `kept` is not the model's.
     """
 
     row: int
@@ -58,21 +61,24 @@ class RowState:
     token: int
     reaches: tuple[int, ...]
     steps: tuple[Step, ...]
+    other_set: bool = False
 
 
 @dataclass(frozen=True)
 class Facts:
     """The model, one side to be explained, and what bounds their distance. Arrays have one entry a row.
 
-    `order` is the walk of the CDF (draws.walk_order), `own` each row as the model draws it (None: it draws nothing; 8
-    bytes for each of its columns), `bound`
-    int64[Q] how far the two totals may lie apart, -1 where the model bounds nothing: integers alone, a residual, no draw.
-    `equal_set` is where the side keeps the model's columns, as far as it tells.
+    `order` is the walk of the CDF (draws.walk_order) and `rule` the side's rule of drawing. `own` is each row as the
+    model's weights are drawn by that rule (None: nothing is drawn; 8 bytes for each column), with a step of cause
+    DRAW_RULE where it is not the model's own. `bound` int64[Q] is how far the two totals may lie apart, -1 where the
+    model bounds nothing: integers alone, a residual, no draw. `equal_set` is where the side keeps the model's columns,
+    as far as it tells.
     """
 
     model: Model
     side: Side
     order: I64 | None
+    rule: str
     own: tuple[RowState | None, ...]
     total: I64
     size: RowSize
@@ -81,7 +87,7 @@ class Facts:
 
     def same_set(self, state: RowState) -> bool:
         """Whether the state keeps the columns that the side keeps, as far as the side tells."""
-        if not state.steps:
+        if not state.other_set:
             return bool(self.equal_set[state.row])
         if self.side.kept is not None:
             return bool(np.array_equal(state.kept, self.side.kept[state.row]))
@@ -98,6 +104,7 @@ def drawn(
     weights: NDArray[Any],
     words: U64,
     steps: tuple[Step, ...] = (),
+    other_set: bool = False,
 ) -> RowState | None:
     """A draw from `weights` by `rule`; None where every weight is zero or no word is accepted."""
     edges = edges_of(weights, order)
@@ -107,12 +114,14 @@ def drawn(
     if total == 0 or index < 0:
         return None
     residue, place, token = _pointed_at(rule, order, edges, words, index)
-    return RowState(row, kept, weights, edges, words, total, limit, index, residue, place, token, (token,), steps)
+    return RowState(
+        row, kept, weights, edges, words, total, limit, index, residue, place, token, (token,), steps, other_set
+    )
 
 
 def at_index(facts: Facts, state: RowState, limit: int, index: int, step: Step) -> RowState:
     """The same weights, drawn with the word at `index`."""
-    residue, place, token = _pointed_at(facts.model.draw, facts.order, state.edges, state.words, index)
+    residue, place, token = _pointed_at(facts.rule, facts.order, state.edges, state.words, index)
     return replace(
         state,
         limit=limit,
@@ -138,12 +147,15 @@ def facts_of(model: Model, side: Side) -> Facts:
     certain = ~model.fresh if model.draw != EXACT else np.ones(len(total), np.bool_)
     bound = np.where(certain, -1, total_bound(model.arithmetic, side.arithmetic, size))
     words = first_words(model.seeds, model.subsequences)
-    order = walk_order(model.weights.shape[1])
+    order, rule = walk_order(model.weights.shape[1]), model.draw
+    steps: tuple[Step, ...] = ()
+    if side.draw not in (None, EXACT, rule) and rule != EXACT:
+        rule, steps = str(side.draw), (Step(DRAW_RULE, f"{side.draw} for {model.draw}", 0, 0),)
     own = tuple(
-        drawn(model.draw, order, row, model.kept[row], model.weights[row], words[row]) if drew else None
+        drawn(rule, order, row, model.kept[row], model.weights[row], words[row], steps) if drew else None
         for row, drew in enumerate(model.drew.tolist())
     )
-    return Facts(model, side, order, own, total, size, bound, _equal_set(model, side))
+    return Facts(model, side, order, rule, own, total, size, bound, _equal_set(model, side))
 
 
 def _equal_set(model: Model, side: Side) -> Mask:

@@ -105,7 +105,8 @@ def cut_to(facts: Facts, state: RowState, walk: Walk, length: int, target: int) 
     weights = np.zeros(len(x), np.uint32)
     weights[kept] = ref.weights_of(ref.exp32(soft.logprob(x[kept])))
     step = Step(CAUSE, f"{target} kept columns for {length}", walk.margin(length, target), walk.bound)
-    return drawn(facts.model.draw, facts.order, row, kept, weights, state.words, (*state.steps, step))
+    steps = (*state.steps, step)
+    return drawn(facts.rule, facts.order, row, kept, weights, state.words, steps, other_set=True)
 
 
 def length_chances(facts: Facts, walk: Walk, length: int) -> dict[int, float]:

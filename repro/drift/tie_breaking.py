@@ -33,7 +33,8 @@ def other_ties(facts: Facts, state: RowState) -> list[RowState]:
     weights[ties & kept & ~state.kept] = at_threshold
     moved = int(np.count_nonzero(kept & ~state.kept))
     step = Step(CAUSE, f"{moved} of {int(np.count_nonzero(ties))} bit-equal logits chosen otherwise", 0, 0)
-    other = drawn(facts.model.draw, facts.order, state.row, kept, weights, state.words, (*state.steps, step))
+    steps = (*state.steps, step)
+    other = drawn(facts.rule, facts.order, state.row, kept, weights, state.words, steps, other_set=True)
     return [] if other is None else [other]
 
 
