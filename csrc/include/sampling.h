@@ -100,7 +100,8 @@ static inline softmax log_softmax(float top, float inv, const row_scratch &s) {
 static inline void weigh(const softmax &soft, const row_scratch &s) {
   for (int64_t v = 0; v < s.vectors; ++v) {
     F16 p = set_f(0.0f);
-    if (s.mask[v]) p = keep_f(s.mask[v], exp_f(logprob(soft, load_f(s.x + 16 * v))));
+    if (s.mask[v]) p = exp_f(logprob(soft, load_f(s.x + 16 * v)));
+    if (s.mask[v] != ALL16) p = keep_f(s.mask[v], p);
     store_f(s.p + 16 * v, p);
     store_u(s.w + 16 * v, fixed31(p));
   }

@@ -60,43 +60,55 @@ static inline int64_t pack_side(const float *x, const uint32_t *w, int64_t vecto
   return moved;
 }
 
-// The median key of a few columns spread over `count` of them.
-static inline int32_t middle_key(const float *x, int64_t count) {
-  enum { SAMPLE = 15 };
-  int32_t key[SAMPLE];
-  for (int i = 0; i < SAMPLE; ++i) {
-    const int32_t next = key_of(x[(2 * i + 1) * count / (2 * SAMPLE)]);
-    int at = i;
-    for (; at > 0 && key[at - 1] > next; --at) key[at] = key[at - 1];
-    key[at] = next;
-  }
-  return key[SAMPLE / 2];
+static inline void order_two(float *a, float *b) {
+  const float low = *b < *a ? *b : *a, high = *b < *a ? *a : *b;
+  *a = low;
+  *b = high;
 }
 
-// The last few candidates: a plain walk downward.
-static inline threshold walk(const float *x, const uint32_t *w, int64_t count, threshold above, uint64_t ps, int64_t ks) {
-  int32_t ceiling = INT32_MAX;
-  for (;;) {
-    int32_t top = INT32_MIN;
-    for (int64_t j = 0; j < count; ++j) {
-      const int32_t key = key_of(x[j]);
-      if (key < ceiling && key > top) top = key;
+// The median of nine columns spread over `count` of them, without a branch.
+static inline float middle_of_nine(const float *x, int64_t count) {
+  float s[9];
+  for (int i = 0; i < 9; ++i) s[i] = x[(2 * i + 1) * count / 18];
+  static const uint8_t exchange[19][2] = {{1, 2}, {4, 5}, {7, 8}, {0, 1}, {3, 4}, {6, 7}, {1, 2}, {4, 5}, {7, 8}, {0, 3},
+                                          {5, 8}, {4, 7}, {3, 6}, {1, 4}, {2, 5}, {4, 7}, {4, 2}, {6, 4}, {4, 2}};
+#pragma GCC unroll 19
+  for (int i = 0; i < 19; ++i) order_two(s + exchange[i][0], s + exchange[i][1]);
+  return s[4];
+}
+
+// The last few candidates: the mass and the count at or above each of them, sixteen at a time.
+static inline threshold highest_reached(const float *x, const uint32_t *w, int64_t count, threshold above, uint64_t ps,
+                                        int64_t ks) {
+  threshold best = above;
+  uint64_t weight = 0;  // of one column equal to best.value
+  bool any = false;
+  for (int64_t v = 0; 16 * v < count; ++v) {
+    const F16 columns = load_f(x + 16 * v);
+    U16 mass = set_u(0), number = set_u(0);
+    for (int64_t i = 0; i < count; ++i) {
+      const uint32_t counted = ge_f(set_f(x[i]), columns);
+      mass = add_u(mass, keep_u(counted, set_u(w[i])));
+      number = add_u(number, keep_u(counted, set_u(1)));
     }
-    uint64_t mass = 0;
-    int64_t ties = 0;
-    for (int64_t j = 0; j < count; ++j) {
-      if (key_of(x[j]) == top) {
-        mass += w[j];
-        ++ties;
+    uint32_t masses[16], numbers[16];
+    store_u(masses, mass);
+    store_u(numbers, number);
+    for (int64_t j = 0; j < 16 && 16 * v + j < count; ++j) {
+      const uint64_t reached_mass = above.mass + masses[j];
+      const int64_t reached_count = above.count + numbers[j];
+      if ((reached_mass >= ps || reached_count >= ks) && (!any || x[16 * v + j] > best.value)) {
+        any = true;
+        best = {x[16 * v + j], reached_mass, reached_count, 0};
+        weight = w[16 * v + j];
       }
     }
-    above.value = value_of(top);
-    above.ties = ties;
-    if (above.mass + mass >= ps || above.count + ties >= ks || ties == 0) return above;
-    above.mass += mass;
-    above.count += ties;
-    ceiling = top;
   }
+  for (int64_t i = 0; i < count; ++i) best.ties += x[i] == best.value;
+  best.mass -= weight * best.ties;
+  best.count -= best.ties;
+  best.value += 0.0f;
+  return best;
 }
 
 // x and w have 16 * vectors columns (padded with -inf and 0), columns with equal x have equal w, all w sum to less than
@@ -108,7 +120,7 @@ static inline threshold find_threshold(const float *x, const uint32_t *w, int64_
   int32_t low = key_of(-HUGE_VALF), high = key_of(top);  // low <= the threshold's key <= high
   for (int round = 0; low < high && found.ties > FEW; ++round) {
     // Sampled pivots halve the candidates; after some rounds the keys are halved instead, which ends surely.
-    int32_t key = middle_key(x, found.ties);
+    int32_t key = key_of(middle_of_nine(x, found.ties));
     if (round >= SAMPLED_ROUNDS) key = static_cast<int32_t>(low + (static_cast<int64_t>(high) - low + 1) / 2);
     if (key <= low) key = low + 1;
     const float pivot = value_of(key);
@@ -127,7 +139,7 @@ static inline threshold find_threshold(const float *x, const uint32_t *w, int64_
     w = to_w;
     vectors = (found.ties + 15) / 16;
   }
-  if (low < high) return walk(x, w, found.ties, found, ps, ks);
+  if (low < high) return highest_reached(x, w, found.ties, found, ps, ks);
   found.value = value_of(low) + 0.0f;
   return found;
 }

@@ -1,7 +1,7 @@
 """`fused_sample` in C++ (csrc/cpu/fused_sample.cpp): docs/spec/sampling.md, C, with the verification of draft tokens.
 
-Order id `fp32_lanes16`: as `fp64_lanes16` of `two_level`, but lanes, tree and tile sums are float32. That order is
-the only difference between the two native samplers on fresh rows.
+Order id `fp32_lanes16`: as `fp64_lanes16` of `two_level`, but in float32 throughout. That is the only difference
+between the two native samplers on fresh rows.
 """
 
 from __future__ import annotations

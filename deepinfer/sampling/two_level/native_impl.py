@@ -1,9 +1,8 @@
 """`two_level` in C++ (csrc/cpu/two_level.cpp): docs/spec/sampling.md, A, rows over threads, sixteen columns at a time.
 
-Order id `fp64_lanes16`: S and the kept mass are summed in float64 and rounded once to float32. Column c belongs to lane
-c % 16; lanes run over tiles of 4096 columns, the tree 8, 4, 2, 1 joins them (lane j += lane j + h), and tile sums are
-added in order. exp and log are the project's own (`deepinfer.sampling.elementary`). Neither the SIMD level nor the
-number of threads changes a bit.
+Order id `fp64_lanes16`: S and the kept mass are summed in float64, in 16 lanes and a tree of blocks of 512 columns
+(the specification writes the order down), and rounded once to float32. exp and log are the project's own
+(`deepinfer.sampling.elementary`). Neither the SIMD level nor the number of threads changes a bit.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ def test_recorded_verification(recordings: Path) -> None:
 
 
 def test_recorded_residual_of_nearly_equal_columns(recordings: Path) -> None:
-    """4093 equal columns: the penalty 5e-5 and the last bit of lse0 decide every token; all 24 are the recorded ones."""
+    """4093 equal columns: the penalty and the last bit of lse0 decide every token; all 24 are the recorded ones."""
     data = np.load(recordings / "penalty_residual.npz")
     logits = np.zeros((24, 4096), np.float32)
     logits[:, 0], logits[:, -2:] = -np.inf, 0.005
