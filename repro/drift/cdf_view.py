@@ -12,10 +12,10 @@ from repro.drift import rejection_limit as step_probe
 from repro.drift.attribute import Restored
 from repro.drift.state import Facts, RowState
 
-FINEST = 400
+FINEST = 200
 """Columns lighter than this part of the total are joined into runs."""
 BESIDE = 4
-"""Places shown on either side of a drawn one."""
+"""Drawable columns shown on either side of a drawn one."""
 
 
 def cdf_of(facts: Facts, restored: Mapping[int, Restored]) -> dict[str, Any] | None:
@@ -49,23 +49,33 @@ def _draw(facts: Facts, name: str, state: RowState) -> dict[str, Any]:
         above = state.limit // state.total == 1
         total = int(known[state.row]) if known is not None else max(total, ONE) if above else min(total, ONE - 1)
         limit = rejection_limit(total)
-    low = int(state.edges[state.place - 1]) if state.place else 0
-    first, last = max(state.place - BESIDE, 0), min(state.place + BESIDE + 1, len(state.edges))
-    places = np.arange(first, last)
-    columns = places if facts.order is None else facts.order[places]
+    low, high = interval_of(state)
     return {
         "total": total,
         "limit": limit,
         "words": [int(word) for word in state.words[: state.index + 1]],
         "residue": state.residue,
         "token": state.token,
-        "interval": [low, min(int(state.edges[state.place]), total)],
+        "interval": [low, min(high, total)],
         "edges": _coarse(state, total),
-        "beside": {
-            "columns": columns.tolist(),
-            "edges": [int(state.edges[first - 1]) if first else 0, *(int(edge) for edge in state.edges[first:last])],
-        },
+        "beside": _beside(facts, state),
     }
+
+
+def interval_of(state: RowState) -> list[int]:
+    """The cumulative weights that bound the drawn place; a residue r falls into it when low <= r < high."""
+    return [int(state.edges[state.place - 1]) if state.place else 0, int(state.edges[state.place])]
+
+
+def _beside(facts: Facts, state: RowState) -> dict[str, list[int]]:
+    """The drawable columns around the drawn one, in CDF order, and the edges that bound them: one more."""
+    steps = np.diff(state.edges, prepend=np.uint64(0))
+    drawable = np.flatnonzero(steps > 0)
+    at = int(np.searchsorted(drawable, state.place))
+    places = drawable[max(at - BESIDE, 0) : at + BESIDE + 1]
+    columns = places if facts.order is None else facts.order[places]
+    first = int(state.edges[places[0]]) - int(steps[places[0]])
+    return {"columns": columns.tolist(), "edges": [first, *(int(edge) for edge in state.edges[places])]}
 
 
 def _coarse(state: RowState, total: int) -> list[int]:

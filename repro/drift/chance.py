@@ -54,10 +54,11 @@ def possible_draws(facts: Facts, state: RowState, kept: Mask) -> list[Possible]:
     """How the side may have drawn this row, if it kept the columns `kept`. The probabilities sum to one."""
     columns = np.flatnonzero(kept) if facts.order is None else facts.order[kept[facts.order]]
     held = _columns(facts, state.row, columns)
-    noise = _total_noise(facts, state.row, held)
+    exp_noise = _exp_noise(facts, held, float(facts.model.lse0[state.row]))
+    noise = _total_noise(facts, state.row, exp_noise)
     step = _least_change(facts, state.row, held)
     found = []
-    for lse0, share in _lse_in_force(facts, state.row, held):
+    for lse0, share in _lse_in_force(facts, state.row, held, exp_noise):
         edges = np.cumsum(np.floor(_exp(held.scaled, lse0) * ONE))
         total = int(edges[-1])
         for limit, part in _limits(facts, state.row, total, step, noise):
@@ -105,7 +106,7 @@ def _exp(scaled: F64, lse0: float) -> F64:
         return np.asarray(np.exp(logprob.astype(np.float64)).astype(np.float32).astype(np.float64))
 
 
-def _lse_in_force(facts: Facts, row: int, held: Columns) -> Spread:
+def _lse_in_force(facts: Facts, row: int, held: Columns, exp_noise: float) -> Spread:
     """What the lse0 of the side's draw can be: told, the one before the cut, or that less log of the kept mass."""
     plan, side = facts.model.plan, facts.side
     assert plan is not None
@@ -116,7 +117,7 @@ def _lse_in_force(facts: Facts, row: int, held: Columns) -> Spread:
         return before
     found: dict[float, float] = defaultdict(float)
     for lse0, share in before:
-        for log, part in _logs(facts, held, lse0):
+        for log, part in _logs(facts, held, lse0, exp_noise):
             found[float(np.float32(lse0 - log))] += share * part
     return sorted(found.items())
 
@@ -128,16 +129,17 @@ def _lse_before(facts: Facts, row: int) -> Spread:
         return [(float(side.lse[row, 0]), 1.0)]
     assert plan is not None
     live = _columns(facts, row, np.flatnonzero(plan.logits[row] > -np.inf))
-    return [(-log, share) for log, share in _logs(facts, live, 0.0)]
+    exp_noise = _exp_noise(facts, live, float(facts.model.lse[row, 0]))
+    return [(-log, share) for log, share in _logs(facts, live, 0.0, exp_noise)]
 
 
-def _logs(facts: Facts, held: Columns, lse0: float) -> Spread:
+def _logs(facts: Facts, held: Columns, lse0: float, exp_noise: float) -> Spread:
     """log of the sum of exp(scaled + lse0), rounded as float32 arithmetic rounds it, under the noise of exp and sum."""
     one = facts.side.arithmetic
     mass = float((held.counts * _exp(held.values, lse0)).sum())
     count, alike = np.asarray(float(len(held.scaled))), len(held.values) <= FEW_VALUES
     sum_noise = one.sum_variance(count, facts.size.columns, alike)
-    noise = float(np.sqrt(_exp_noise(facts, held, lse0) ** 2 + sum_noise)) * U
+    noise = float(np.sqrt(exp_noise**2 + sum_noise)) * U
     logs = np.log((mass * (1 + noise * QUANTILES)).astype(np.float32).astype(np.float64)).astype(np.float32)
     shares: dict[float, float] = defaultdict(float)
     for log, times in Counter(logs.tolist()).items():
@@ -154,10 +156,9 @@ def _exp_noise(facts: Facts, held: Columns, lse0: float) -> float:
     return float(np.sqrt(((of_value * noise) ** 2).sum()) / of_value.sum())
 
 
-def _total_noise(facts: Facts, row: int, held: Columns) -> float:
+def _total_noise(facts: Facts, row: int, exp_noise: float) -> float:
     """Standard deviation, in units, of the side's total given its lse0: exp, and the fractions that the floors drop."""
-    noise = _exp_noise(facts, held, float(facts.model.lse0[row]))
-    return float(np.hypot(noise * U * ONE, np.sqrt(facts.size.floored[row] / 6))) if noise else 0.0
+    return float(np.hypot(exp_noise * U * ONE, np.sqrt(facts.size.floored[row] / 6))) if exp_noise else 0.0
 
 
 def _least_change(facts: Facts, row: int, held: Columns) -> float:

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from deepinfer.sampling.spec import ONE
 from repro.drift import rejection_limit
 from repro.drift.attribute import Restored
-from repro.drift.cdf_view import cdf_of
+from repro.drift.cdf_view import cdf_of, interval_of
 from repro.drift.predict import Expectation
 from repro.drift.sides import Model, Side
-from repro.drift.state import Facts, RowState
+from repro.drift.state import Facts, RowState, drawn
 from repro.drift.streams import Found
 
 
@@ -68,7 +68,7 @@ def _row(told: Told, row: int) -> dict[str, Any]:
     """What the table says of a row; the model's own draw, by its own rule."""
     model, facts = told.model, told.facts[0]
     baseline, candidate = told.sides
-    state = facts.own[row]
+    state = _model_state(told, row)
     drew = state is not None
     words = [] if state is None else [int(word) for word in state.words[: state.index + 1]]
     total = int(facts.total[row])
@@ -90,11 +90,21 @@ def _row(told: Told, row: int) -> dict[str, Any]:
         "words": words,
         "word_count": len(words),
         "residue": state.residue if state is not None else 0,
-        "flip_token": _flip_token(facts, state),
+        "interval": interval_of(state) if state is not None else [],
+        "flip_token": _flip_token(facts, facts.own[row]),
         "predicted": None if told.expected is None else float(told.expected.differ[row]),
         "seed": int(model.seeds[row]),
         "subsequence": int(model.subsequences[row]),
     }
+
+
+def _model_state(told: Told, row: int) -> RowState | None:
+    """The row as the model drew it, by its own rule."""
+    facts, model = told.facts[0], told.model
+    own = facts.own[row]
+    if own is None or facts.rule == model.draw:
+        return own
+    return drawn(model.draw, facts.order, row, own.kept, own.weights, own.words)
 
 
 def _flip_token(facts: Facts, state: RowState | None) -> int | None:
@@ -124,7 +134,7 @@ def _counterfactual(told: Told, facts: Facts, found: Restored) -> dict[str, Any]
         "limit": state.limit,
         "words": [int(word) for word in state.words[: state.index + 1]],
         "residue": state.residue,
-        "drawn": state.token if state.reaches == (state.token,) else found.token,
+        "interval": interval_of(state),
     }
 
 
@@ -133,7 +143,6 @@ def _about(told: Told) -> dict[str, Any]:
     return {
         "model": model.owner,
         "draw": model.draw,
-        "rule": told.facts[0].rule,
         "columns": int(model.weights.shape[1]),
         "arithmetic": {side.name: side.arithmetic.name for side in told.sides},
         "largest_bound": int(told.facts[0].bound.max(initial=-1)),

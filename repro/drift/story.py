@@ -11,12 +11,23 @@ from harness.explanation import UNEXPLAINED
 ONE = 2**31
 PHRASES = {
     "rejection_limit": "the rejection limit",
-    "threshold_crossing": "another kept set",
+    "threshold_crossing": "a threshold crossing",
     "tie_breaking": "another choice among ties",
-    "cdf_boundary": "a residue beside an edge",
+    "cdf_boundary": "a residue beside an edge of the CDF",
     "rng_stream": "another random stream",
     "draw_rule": "another rule of drawing",
 }
+"""Cause -> how a title names it."""
+TAKEN = {
+    "rejection_limit": "side of the step",
+    "threshold_crossing": "kept set",
+    "tie_breaking": "choice among ties",
+    "cdf_boundary": "edges of the CDF",
+    "rng_stream": "random stream",
+    "draw_rule": "rule of drawing",
+}
+"""Cause -> what of the other side the counterfactual takes."""
+RESIDUES = {"modulo_reject": "word mod total", "multiply_shift": "word x total / 2^32"}
 
 
 @dataclass(frozen=True)
@@ -41,13 +52,11 @@ def table_row(table: Mapping[str, Sequence[Any]], row: int) -> dict[str, Any]:
 
 def story(row: Mapping[str, Any], about: Mapping[str, Any]) -> RowStory:
     """The story of `row`: an entry of Attribution.rows, or a table_row; `about` is evidence["about"]."""
-    facts: list[tuple[str, str]] = []
-    facts += _draw(row, about)
+    facts = _draw(row, about)
     for entry in row.get("counterfactuals", ()):
-        facts += _counterfactual(row, entry, str(about["model"]))
-    facts.append(("tokens", f"baseline {row['baseline_token']}, candidate {row['candidate_token']}"))
+        facts += _counterfactual(row, entry, str(about["draw"]))
     if row["predicted"] is not None:
-        facts.append(("expected", f"the tokens differ with probability {row['predicted']:.2g}"))
+        facts.append(("expected", f"the sides' tokens differ with probability {row['predicted']:.2g}"))
     return RowStory(int(row["row"]), _title(row), tuple(facts))
 
 
@@ -63,71 +72,70 @@ def phrase(cause: str) -> str:
 
 
 def _title(row: Mapping[str, Any]) -> str:
-    tokens = f"baseline {row['baseline_token']}, candidate {row['candidate_token']}"
     if not row["cause"]:
-        return f"the same token, {row['candidate_token']}"
-    if row["cause"] == UNEXPLAINED:
-        return f"{tokens}: unexplained"
-    return f"{tokens}: {phrase(row['cause'])}"
+        return f"token {row['candidate_token']} on both sides"
+    why = UNEXPLAINED if row["cause"] == UNEXPLAINED else phrase(row["cause"])
+    return f"baseline {row['baseline_token']}, candidate {row['candidate_token']}: {why}"
 
 
 def _draw(row: Mapping[str, Any], about: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The draw of the side whose weights are known."""
-    owner = {"reference": "our model of the row"}.get(about["model"], f"the {about['model']}")
-    facts = [("weights of", owner), ("kept", f"{row['kept_count']:,} of {about['columns']:,} columns")]
+    model = about["model"]
+    facts = [
+        ("weights of", "our own model of the row" if model == "reference" else f"the {model}"),
+        ("kept", f"{row['kept_count']:,} of {about['columns']:,} columns"),
+    ]
     if row["kept_cause"]:
-        facts.append(("", f"the other side keeps another set: {row['kept_cause'].replace('_', ' ')}"))
+        facts.append(("", f"the other side keeps another set: {phrase(row['kept_cause'])}"))
     if not row["word_count"]:
-        return [*facts, ("draw", "none: the token follows without one")]
+        return [*facts, ("token", f"{row['model_token']}, without a draw")]
     facts.append(("total", total_text(row["model_total"])))
     for side in ("baseline", "candidate"):
         known = row[f"{side}_total"]
-        if known is not None and side != about["model"]:
-            facts.append(("", f"the {side}'s: {total_text(known)}"))
+        if known is not None and side != model:
+            facts.append(("", f"the {side}'s is {total_text(known)}"))
     facts.append(("stream", f"seed {row['seed']}, subsequence {row['subsequence']}"))
-    return facts + _words(row["words"], row["limit"], row["residue"], row["model_total"], str(about["rule"]))
+    return facts + _words(row, row["model_total"], str(about["draw"])) + [_token(row, row["model_token"])]
 
 
-def _words(words: Sequence[int], limit: int, residue: int, total: int, rule: str) -> list[tuple[str, str]]:
-    """The words in order, each with what became of it, and the residue."""
-    facts = []
-    if rule == "modulo_reject":
-        times = limit // total if total else 0
-        facts.append(("limit", f"{limit:,} = {times} x total"))
+def _words(draw: Mapping[str, Any], total: int, rule: str) -> list[tuple[str, str]]:
+    """The limit, the words in order with what became of each, and the residue."""
+    limit, words = draw["limit"], draw["words"]
+    rejects = rule == "modulo_reject"
+    facts = [("limit", f"{limit:,} = {limit // total} x total")] if rejects and limit < 2**32 else []
     for index, word in enumerate(words):
-        last = index == len(words) - 1
-        fate = "accepted" if last else f"rejected: not below {limit:,}"
-        facts.append((f"word {index}", f"{word:,} {fate if rule == 'modulo_reject' else 'taken'}"))
-    how = {"modulo_reject": "word mod total", "multiply_shift": "word x total / 2^32"}.get(
-        rule, "64 bits x total / 2^64"
-    )
-    return [*facts, ("residue", f"{residue:,} = {how}")]
+        taken = index == len(words) - 1 or not rejects
+        facts.append((f"word {index}", f"{word:,} {'accepted' if taken else f'rejected: not below {limit:,}'}"))
+    return [*facts, ("residue", f"{draw['residue']:,} = {RESIDUES.get(rule, '64 bits x total / 2^64')}")]
 
 
-def _counterfactual(row: Mapping[str, Any], entry: Mapping[str, Any], owner: str) -> list[tuple[str, str]]:
+def _token(draw: Mapping[str, Any], token: int) -> tuple[str, str]:
+    low, high = draw["interval"]
+    return "token", f"{token}, drawn by {low:,} <= residue < {high:,}"
+
+
+def _counterfactual(row: Mapping[str, Any], entry: Mapping[str, Any], rule: str) -> list[tuple[str, str]]:
     side = entry["side"]
     if entry["cause"] is None:
-        return [("unexplained", f"no admissible change gives the {side}'s token {entry['token']}")]
-    facts = [(f"if the {side}'s", _step(step)) for step in entry["steps"]]
-    if entry["kept_count"] != row["kept_count"]:
-        facts.append(("kept", f"{entry['kept_count']:,} columns"))
+        return [("counterfactual", f"none that is admissible gives the {side}'s token {entry['token']}")]
+    facts: list[tuple[str, str]] = []
+    for step in entry["steps"]:
+        text = f"take the {side}'s {TAKEN.get(step['cause'], step['cause'])}: {step['substituted']}"
+        if step["bound"]:
+            text += f" ({step['margin']:,} units away, admissible up to {step['bound']:,})"
+        facts.append(("" if facts else "counterfactual", text))
+        rule = step["substituted"].split()[0] if step["cause"] == "draw_rule" else rule
     if entry["total"] != row["model_total"]:
         facts.append(("total", total_text(entry["total"])))
-    if entry["words"] != row["words"]:
-        for index, word in enumerate(entry["words"]):
-            last = index == len(entry["words"]) - 1
-            facts.append((f"word {index}", f"{word:,} {'accepted' if last else 'rejected'}"))
-    facts.append(("residue", f"{entry['residue']:,}"))
+    facts += _words(entry, entry["total"], rule)
+    if "cdf_boundary" in entry["cause"]:
+        facts.append(("token", f"{entry['token']}, with its interval within reach of the residue: the {side}'s"))
+    else:
+        label, text = _token(entry, entry["token"])
+        facts.append((label, f"{text}: the {side}'s"))
     if entry["also"]:
-        facts.append(("", f"also given by {', '.join(phrase(cause) for cause in entry['also'])}"))
-    return [*facts, ("then", f"token {entry['token']}: the {side}'s")]
-
-
-def _step(step: Mapping[str, Any]) -> str:
-    text = f"{phrase(step['cause'])}: {step['substituted']}"
-    if step["bound"]:
-        text += f" ({step['margin']:,} units away, admissible up to {step['bound']:,})"
-    return text
+        facts.append(("", f"given by {', '.join(phrase(cause) for cause in entry['also'])} as well"))
+    return facts
 
 
 def total_text(total: int) -> str:

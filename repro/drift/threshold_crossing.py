@@ -15,6 +15,8 @@ from repro.drift.contract import ROUNDING_VARIANCE, UNITS, RowSize, U, floor_err
 from repro.drift.state import Facts, RowState, Step, drawn
 
 CAUSE = "threshold_crossing"
+ROOM = 8
+"""Bounds of the total within which a set counts as near; the mass before the cut has a bound of its own, below that."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,8 @@ def other_prefix(facts: Facts, state: RowState) -> list[RowState]:
     plan, row = facts.model.plan, state.row
     if plan is None or facts.bound[row] < 0 or not crossable(plan, row) or (tells(facts) and facts.same_set(state)):
         return []
+    if not tells(facts) and not _near(facts, state):
+        return []
     walk = walk_of(facts, row)
     length = int(np.count_nonzero(state.kept))
     return [
@@ -70,6 +74,18 @@ def crossable(plan: Plan, row: int) -> bool:
 def tells(facts: Facts) -> bool:
     """Whether the side tells which columns it kept, or how many."""
     return facts.side.kept is not None or facts.side.kept_count is not None
+
+
+def _near(facts: Facts, state: RowState) -> bool:
+    """Whether a neighbouring set may be in reach: told from the weights, with room for what that leaves open."""
+    plan, row = facts.model.plan, state.row
+    assert plan is not None
+    if plan.filter_order == "top_k_first":
+        return True
+    kept_share = float(np.exp(np.float64(facts.model.lse[row, 0]) - np.float64(facts.model.lse0[row])))
+    mass, last = kept_share * ONE, kept_share * float(state.weights[state.kept].min())
+    over = mass - int(plan.ps[row])
+    return min(abs(over), abs(over - last)) <= ROOM * int(facts.bound[row])
 
 
 def walk_of(facts: Facts, row: int) -> Walk:
