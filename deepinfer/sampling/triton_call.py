@@ -12,9 +12,20 @@ import torch
 from numpy.typing import NDArray
 
 from deepinfer.errors import InputError
-from deepinfer.rng.triton_impl import check_device, interpreted
+from deepinfer.rng import triton_impl
+from deepinfer.rng.triton_impl import interpreted
 
 __all__ = ["Arrays", "check_device", "check_tensor", "interpreted", "launch"]
+
+
+def check_device(device: str | None) -> str:
+    """The device that kernels run on: `cpu` in the interpreter, else a `cuda` device. None names that one."""
+    if not interpreted() and not torch.cuda.is_available():
+        raise InputError(
+            "backend 'triton' has no GPU here: set TRITON_INTERPRET=1 before triton is imported, "
+            "or use backend='native' or 'reference'"
+        )
+    return triton_impl.check_device(device)
 
 
 class Arrays:
