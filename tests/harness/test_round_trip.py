@@ -99,6 +99,6 @@ def test_plain_takes_numpy_apart_and_refuses_the_rest() -> None:
     found = plain({"a": np.float32(0.1), 3: (np.bool_(True), np.arange(2)), "n": np.asarray(2)})
     assert found == {"a": float(np.float32(0.1)), "3": [True, [0, 1]], "n": 2}
     assert type(found["3"][0]) is bool
-    for value in (object(), {1, 2}, b"bytes", 1j, np.asarray([1j])):
+    for value in (object(), {1, 2}, b"bytes", 1j, np.asarray([1j]), np.ones(1, np.longdouble)):
         with pytest.raises(TypeError, match="no JSON form"):
             plain({"x": value})
