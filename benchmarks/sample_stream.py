@@ -32,7 +32,7 @@ KINDS = ("npz", "safetensors", "parquet")
 MAX_BYTES = 2**30
 MEMORY_RATIO = 1.15
 TIME_RATIO = 1.3
-"""How far the larger file may exceed the smaller one: in peak memory, and in time for each row."""
+"""How far the larger file may exceed the smaller one: in peak memory, and in processor time for each row."""
 
 
 def blocks(rows: int) -> Iterator[NDArray[np.float32]]:
@@ -80,21 +80,25 @@ WRITERS: dict[str, Callable[[Path, int], None]] = {
 
 
 LAUNCH = """
-import sys
+import os, sys
 from repro.cli import main
 code = main(sys.argv[1:])
 with open("/proc/self/status") as file:
-    print(next(line.split()[1] for line in file if line.startswith("VmHWM")))
+    peak = next(line.split()[1] for line in file if line.startswith("VmHWM"))
+print(sum(os.times()[:2]), peak)
 sys.exit(code)
 """
-"""The peak is read inside: a child's ru_maxrss counts what its parent held when it was forked."""
+"""Both are read inside: a child's ru_maxrss counts what its parent held when it was forked. Processor time stays the
+same when the machine is shared; the wall clock does not."""
 
 
-def measured(argv: list[str]) -> tuple[float, int]:
-    """Seconds and peak resident bytes of one `repro` process."""
+def measured(argv: list[str]) -> dict[str, float]:
+    """Seconds of wall clock and of processor, and peak resident bytes, of one `repro` process."""
     start = time.perf_counter()
     done = subprocess.run([sys.executable, "-c", LAUNCH, *argv], stdout=subprocess.PIPE, check=True)
-    return time.perf_counter() - start, int(done.stdout.split()[-1]) * 1024
+    wall = time.perf_counter() - start
+    cpu, peak = done.stdout.split()[-2:]
+    return {"seconds": wall, "cpu_seconds": float(cpu), "bytes": int(peak) * 1024}
 
 
 def check(folder: Path, sampler: str, backend: str) -> str | None:
@@ -118,12 +122,12 @@ def _argv(path: Path, out: Path, sampler: str, backend: str) -> list[str]:
 
 
 def measure(folder: Path, kind: str, rows: int, repeats: int, sampler: str, backend: str) -> dict[str, Any]:
-    """Median seconds and highest peak of one size."""
+    """Medians of one size."""
     path = folder / f"x.{kind}"
     WRITERS[kind](path, rows)
     runs = [measured(_argv(path, folder / "out.parquet", sampler, backend)) for _ in range(repeats)]
     path.unlink()
-    return {"rows": rows, "seconds": float(np.median([run[0] for run in runs])), "bytes": max(run[1] for run in runs)}
+    return {"rows": rows, **{name: float(np.median([run[name] for run in runs])) for name in runs[0]}}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -145,8 +149,9 @@ def main(argv: Sequence[str] | None = None) -> int:
                 start, few, many = (
                     measure(folder, kind, rows, times, *side) for rows, times in ((1, 3), (small, 3), (large, 2))
                 )
-                pace = [(one["seconds"] - start["seconds"]) / (one["rows"] - 1) for one in (few, many)]
-                result["figures"][kind] = {"small": few, "large": many, "rows_per_second": 1 / pace[1]}
+                pace = [(one["cpu_seconds"] - start["cpu_seconds"]) / (one["rows"] - 1) for one in (few, many)]
+                speed = many["rows"] / (many["seconds"] - start["seconds"])
+                result["figures"][kind] = {"small": few, "large": many, "rows_per_second": speed}
                 result["ratios"][kind] = {"memory": many["bytes"] / few["bytes"], "time_a_row": pace[1] / pace[0]}
     print(json.dumps({key: result[key] for key in ("bar", "check", "ratios", "figures")}, indent=1))
     if options.out is not None:
