@@ -164,7 +164,7 @@ def test_another_seed_draws_other_tokens(real: Any, recordings: Path) -> None:
     data = np.load(recordings / "real.npz")
     inputs = SamplerInputs(data["logits"][:ROWS], 1.0, 0.99, -1, data["seeds"][:ROWS] + np.uint64(1))
     got = triton(inputs)
-    assert (got.tokens != real["engine"][0].tokens).mean() > 0.5
+    assert (got.tokens != real["engine"][0].tokens).mean() > 0.25
     assert np.array_equal(got.record.kept, real["engine"][0].record.kept)
 
 
