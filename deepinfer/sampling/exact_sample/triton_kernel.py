@@ -9,16 +9,18 @@ import triton
 import triton.language as tl
 
 from deepinfer.rng.triton_impl import stream_block
-from deepinfer.sampling.exact_sample.triton_arithmetic import ONE, likely_logprob, log_total, logprobs, weights
+from deepinfer.sampling.exact_sample.triton_arithmetic import likely_logprob, log_total, logprobs, weights
 from deepinfer.sampling.exact_sample.triton_rows import (
+    NOWHERE,
     Block,
     Goal,
     cut_rows,
     fetch,
-    filled,
-    from_here,
+    float_of,
+    kept,
+    key_of,
     load,
-    selected,
+    walked,
 )
 
 
@@ -27,15 +29,6 @@ def high64(a, b):  # type: ignore[no-untyped-def]
     """The upper half of the product of two uint64, all three as int64 bits."""
     product = tl.umulhi(a.to(tl.uint64, bitcast=True), b.to(tl.uint64, bitcast=True))
     return product.to(tl.int64, bitcast=True)
-
-
-@triton.jit
-def kept_weights(block, index, cut, least, greedy, best):  # type: ignore[no-untyped-def]
-    """(logits, weights with 0 for what is dropped, columns) of tile `index`."""
-    x, weight, column = fetch(block, index)
-    kept = selected(x, column, cut) & (weight >= least[:, None])
-    alone = tl.where(column == best[:, None], ONE, 0)
-    return x, tl.where(greedy[:, None], alone, tl.where(kept, weight, 0)), column
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -68,16 +61,17 @@ def exact_sample_kernel(  # type: ignore[no-untyped-def]
     tiles = (columns + tile - 1) // tile
     offset = tl.arange(0, tile)[None, :]
     if single:
-        held = load(logits, row, ok, offset, 0, columns)
-        top = tl.max(held, axis=1)
-        best = tl.min(tl.where(held == top[:, None], offset, columns), axis=1)
+        x = load(logits, row, ok, offset, columns)
+        top = tl.max(x, axis=1)
+        best = tl.min(tl.where(x == top[:, None], offset, columns), axis=1)
         top = tl.where(ok, top, 0.0)
-        block = Block(logits, row, ok, top, c, offset, columns, 1, held, weights(held, top[:, None], c[:, None]))
+        weight = weights(x, top[:, None], c[:, None])
+        block = Block(logits, row, ok, top, c, offset, columns, 1, key_of(x), weight)
     else:
         highest = tl.full([rows, tile], float("-inf"), tl.float32)
-        where = tl.zeros([rows, tile], tl.int32)
+        where = tl.full([rows, tile], 0, tl.int32)
         for index in range(tiles):
-            x = load(logits, row, ok, offset, index, columns)
+            x = load(logits, row, ok, index * tile + offset, columns)
             where = tl.where(x > highest, index * tile + offset, where)
             highest = tl.maximum(highest, x)
         top = tl.max(highest, axis=1)
@@ -86,8 +80,7 @@ def exact_sample_kernel(  # type: ignore[no-untyped-def]
         block = Block(logits, row, ok, top, c, offset, columns, tiles, None, None)
 
     # Step 3.
-    nowhere = tl.full([rows], float("-inf"), tl.float32)
-    whole, live = from_here(block, nowhere, True)
+    whole, live = walked(block, tl.full([rows], NOWHERE + 1, tl.int32))
     limited = ok & (greedy == 0)
     wanted = limited & (by_p | (by_k & (k < live)))
     if top_k_first:
@@ -99,31 +92,33 @@ def exact_sample_kernel(  # type: ignore[no-untyped-def]
     noted = limited & (by_p | by_k | (least > 1))
 
     # The sum of what is kept, and the lowest logit of it.
-    part = filled(block, 0, tl.int64)
-    lowest_part = filled(block, float("inf"), tl.float32)
+    part = tl.full([rows, tile], 0, tl.int64)
+    lowest_part = tl.full([rows, tile], 2147483647, tl.int32)
     for index in range(block.tiles):
-        x, weight, column = kept_weights(block, index, cut, least, greedy, best)
+        key, weight, column = fetch(block, index)
+        weight = kept(key, weight, column, cut, least, greedy, best)
         part += weight
-        lowest_part = tl.minimum(lowest_part, tl.where(weight > 0, x, float("inf")))
+        lowest_part = tl.minimum(lowest_part, tl.where(weight > 0, key, 2147483647))
     total = tl.sum(part, axis=1)
     lowest = tl.min(lowest_part, axis=1)
 
     # Step 4 and the outputs.
     seed = tl.load(seeds + row, mask=ok, other=0).to(tl.uint64, bitcast=True)
     place = tl.load(places + row, mask=ok, other=0).to(tl.uint64, bitcast=True)
-    word0, word1, _, _ = stream_block(seed, place * stride, tl.zeros_like(seed))
+    word0, word1, _, _ = stream_block(seed, place * stride, tl.full([rows], 0, tl.uint64))
     residue = high64((word0.to(tl.uint64) | (word1.to(tl.uint64) << 32)).to(tl.int64, bitcast=True), total)
     if full:
         logarithm, likely = log_total(total), likely_logprob(total)
-    found = tl.zeros([rows], tl.int32)
-    sel = tl.zeros([rows], tl.int64)
-    before = tl.zeros([rows], tl.int64)
+    found = tl.full([rows], 0, tl.int32)
+    sel = tl.full([rows], 0, tl.int64)
+    before = tl.full([rows], 0, tl.int64)
     for index in range(block.tiles):
-        x, weight, column = kept_weights(block, index, cut, least, greedy, best)
+        key, weight, column = fetch(block, index)
+        weight = kept(key, weight, column, cut, least, greedy, best)
         running = tl.cumsum(weight, axis=1) + before[:, None]
         found += tl.sum((running - 1 < residue[:, None]).to(tl.int32), axis=1)
         before += tl.sum(weight, axis=1)
-        sel += tl.sum(((weight > 0) & (x == lowest[:, None])).to(tl.int32), axis=1)
+        sel += tl.sum(((weight > 0) & (key == lowest[:, None])).to(tl.int32), axis=1)
         if full:
             at = row[:, None] * columns + column
             inside = ok[:, None] & (column < columns)
@@ -138,15 +133,12 @@ def exact_sample_kernel(  # type: ignore[no-untyped-def]
         tl.store(words + row * most_words, word0, mask=limited)
         tl.store(words + row * most_words + 1, word1, mask=limited)
         tl.store(word_counts + row, 2, mask=limited)
-        tl.store(thresholds + row, tl.where(noted, lowest, float("-inf")), mask=limited)
+        tl.store(thresholds + row, tl.where(noted, float_of(lowest), float("-inf")), mask=limited)
         tl.store(sels + row, tl.where(noted, sel, columns), mask=limited)
     if verify:
         draft = tl.load(draft_ids + row, mask=ok, other=-1)
         drafted = ok & (draft >= 0)
-        x = tl.load(logits + row * columns + draft, mask=drafted, other=float("-inf"))
-        x = tl.where(x == 0.0, 0.0, x)[:, None]
+        x = load(logits, row, drafted, draft[:, None], columns)
         weight = weights(x, top[:, None], c[:, None])
-        kept = selected(x, draft[:, None], cut) & (weight >= least[:, None])
-        weight = tl.max(tl.where(kept, weight, 0), axis=1)
-        weight = tl.where(greedy, tl.where(draft == best, ONE, 0), weight)
-        tl.store(draft_weights + row, weight, mask=drafted)
+        weight = kept(key_of(x), weight, draft[:, None], cut, least, greedy, best)
+        tl.store(draft_weights + row, tl.max(weight, axis=1), mask=drafted)

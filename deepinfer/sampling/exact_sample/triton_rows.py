@@ -11,15 +11,20 @@ from typing import Any, NamedTuple
 import triton
 import triton.language as tl
 
-from deepinfer.sampling.exact_sample.triton_arithmetic import weights
+from deepinfer.sampling.exact_sample.triton_arithmetic import ONE, weights
 
 LEAST = tl.constexpr(-3.4028234663852886e38)
 """The least finite float32."""
+NOWHERE = tl.constexpr(-2139095041)
+"""The key of -inf."""
 
 
 class Block(NamedTuple):
-    """The rows of one program. Where one tile holds a row, `held` are its logits and `weight` its weights, else both
-    are None and every pass loads and weighs the logits again. `offset` [1, tile]; `tiles` of them make a row."""
+    """The rows of one program: `offset` [1, tile], of which `tiles` make a row of `columns`.
+
+    Where one tile holds a row, `key` and `weight` are its logits' places in the order of floats (int32, one for both
+    zeros) and its weights; else both are None, and every pass loads and weighs the logits again.
+    """
 
     logits: Any
     row: Any
@@ -29,7 +34,7 @@ class Block(NamedTuple):
     offset: Any
     columns: Any
     tiles: Any
-    held: Any
+    key: Any
     weight: Any
 
 
@@ -42,10 +47,10 @@ class Goal(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """Selected: logits above `threshold`, and those equal to it up to column `last`. The selected ones of these two
-    kinds have the mass `mass` and `taken` * `each`."""
+    """Selected: columns whose key is above `key`, and those that have it up to column `last`. The former have the mass
+    `mass`; of the latter `taken` are selected, of weight `each`."""
 
-    threshold: Any
+    key: Any
     last: Any
     mass: Any
     taken: Any
@@ -53,35 +58,10 @@ class Cut(NamedTuple):
 
 
 @triton.jit
-def load(logits, row, inside, offset, index, columns):  # type: ignore[no-untyped-def]
-    """The logits [rows, tile] of tile `index`, -inf outside; both zeros are +0."""
-    column = index * offset.shape[1] + offset
-    x = tl.load(
-        logits + row[:, None] * columns + column, mask=inside[:, None] & (column < columns), other=float("-inf")
-    )
-    return tl.where(x == 0.0, 0.0, x)
-
-
-@triton.jit
-def fetch(block, index):  # type: ignore[no-untyped-def]
-    """(logits, weights [rows, tile], columns [1, tile]) of tile `index`."""
-    x, weight = block.held, block.weight
-    if block.held is None:
-        x = load(block.logits, block.row, block.inside, block.offset, index, block.columns)
-        weight = weights(x, block.top[:, None], block.c[:, None])
-    return x, weight, index * block.offset.shape[1] + block.offset
-
-
-@triton.jit  # type: ignore[untyped-decorator]
-def filled(block, value, dtype: tl.constexpr):  # type: ignore[no-untyped-def]
-    return tl.full([block.row.shape[0], block.offset.shape[1]], value, dtype)
-
-
-@triton.jit
 def key_of(x):  # type: ignore[no-untyped-def]
-    """The place of a float other than -0 in the order of floats, int64."""
+    """The place of a float in the order of floats, int32; both zeros are at 0."""
     bits = x.to(tl.int32, bitcast=True)
-    return tl.where(bits < 0, bits ^ 0x7FFFFFFF, bits).to(tl.int64)
+    return tl.where(x == 0.0, 0, tl.where(bits < 0, bits ^ 0x7FFFFFFF, bits))
 
 
 @triton.jit
@@ -91,100 +71,98 @@ def float_of(key):  # type: ignore[no-untyped-def]
     return tl.where(bits < 0, bits ^ 0x7FFFFFFF, bits).to(tl.float32, bitcast=True)
 
 
-@triton.jit  # type: ignore[untyped-decorator]
-def from_here(block, pivot, strict: tl.constexpr):  # type: ignore[no-untyped-def]
-    """Mass int64 and number int32 of each row's columns at or above `pivot` (above it, if `strict`)."""
-    mass = filled(block, 0, tl.int64)
-    number = filled(block, 0, tl.int32)
+@triton.jit
+def load(logits, row, inside, column, columns):  # type: ignore[no-untyped-def]
+    """The logits [rows, n] of columns [1, n] or [rows, n], -inf outside."""
+    at = logits + row[:, None] * columns + column
+    return tl.load(at, mask=inside[:, None] & (column < columns), other=float("-inf"))
+
+
+@triton.jit
+def fetch(block, index):  # type: ignore[no-untyped-def]
+    """(keys, weights [rows, tile], columns [1, tile]) of tile `index`."""
+    column = index * block.offset.shape[1] + block.offset
+    key, weight = block.key, block.weight
+    if block.key is None:
+        x = load(block.logits, block.row, block.inside, column, block.columns)
+        key, weight = key_of(x), weights(x, block.top[:, None], block.c[:, None])
+    return key, weight, column
+
+
+@triton.jit
+def walked(block, pivot):  # type: ignore[no-untyped-def]
+    """Mass int64 and number int32 of each row's columns whose key is at or above `pivot`."""
+    if block.key is not None:
+        hit = block.key >= pivot[:, None]
+        return tl.sum(tl.where(hit, block.weight, 0), axis=1), tl.sum(hit.to(tl.int32), axis=1)
+    mass = tl.full([block.row.shape[0], block.offset.shape[1]], 0, tl.int64)
+    number = tl.full([block.row.shape[0], block.offset.shape[1]], 0, tl.int32)
     for index in range(block.tiles):
-        x, weight, _ = fetch(block, index)
-        hit = x >= pivot[:, None]
-        if strict:
-            hit = x > pivot[:, None]
+        key, weight, _ = fetch(block, index)
+        hit = key >= pivot[:, None]
         mass += tl.where(hit, weight, 0)
         number += hit.to(tl.int32)
     return tl.sum(mass, axis=1), tl.sum(number, axis=1)
 
 
 @triton.jit
-def reached(block, pivot, goal):  # type: ignore[no-untyped-def]
-    """Whether the walk of each row has ended by the time it has passed `pivot`."""
-    mass, number = from_here(block, pivot, False)
-    return (number >= goal.count) | (goal.by_mass & (mass - 1 >= goal.mass))
-
-
-@triton.jit
-def largest_below(block, bound):  # type: ignore[no-untyped-def]
-    """The largest logit of each row below `bound`, -inf if there is none."""
-    part = filled(block, float("-inf"), tl.float32)
-    for index in range(block.tiles):
-        x, _, _ = fetch(block, index)
-        part = tl.maximum(part, tl.where(x < bound[:, None], x, float("-inf")))
-    return tl.max(part, axis=1)
-
-
-@triton.jit
-def narrowed(lo, hi, place, hit):  # type: ignore[no-untyped-def]
-    """The bracket [lo, hi) after a look at `place`; one that holds a single key stays as it is."""
+def look(block, goal, lo, hi, place):  # type: ignore[no-untyped-def]
+    """The brackets [lo, hi) of keys, narrowed by a look at `place`; of one key they stay as they are."""
+    mass, number = walked(block, place.to(tl.int32))
+    hit = (number >= goal.count) | (goal.by_mass & (mass - 1 >= goal.mass))
     wide = hi - lo > 1
     return tl.where(wide & hit, place, lo), tl.where(wide & (hit == 0), place, hi)
 
 
 @triton.jit
 def walk_end(block, goal, wanted, halvings):  # type: ignore[no-untyped-def]
-    """The logit at which the walk of each row ends; -inf where not `wanted`. A wanted row's walk ends above -inf.
+    """The key of the logit at which the walk of each row ends, int32; that of -inf where not `wanted`. A wanted row's
+    walk does end above -inf.
 
-    Every look narrows a bracket of keys rightly, wherever it is taken: that is a matter of speed. First `halvings` in
-    the middle of the bracket's values, none below the weights' reach; then, by turns, at the largest logit inside,
-    which ends the search if the walk does, and at the middle key.
+    Every look narrows a bracket rightly, wherever it is taken: that is a matter of speed. First `halvings` in the
+    middle of the bracket's values, none below the weights' reach, then in the middle of its keys.
     """
-    lo = key_of(tl.full(block.row.shape, float("-inf"), tl.float32))
-    hi = tl.where(wanted, key_of(block.top) + 1, lo + 1)
+    lo = tl.full(block.row.shape, NOWHERE, tl.int64)
+    hi = tl.where(wanted, key_of(block.top).to(tl.int64) + 1, lo + 1)
     floor = tl.maximum(block.top - tl.div_rn(44.0, tl.maximum(block.c, 1e-30)), LEAST)
-    turns = tl.where(tl.max(wanted.to(tl.int32), axis=0) > 0, halvings, 0)
-    for _ in range(turns):
-        middle = tl.maximum(float_of(lo), floor) * 0.5 + float_of(hi) * 0.5
-        place = tl.minimum(tl.maximum(key_of(tl.where(middle == 0.0, 0.0, middle)), lo + 1), hi - 1)
-        lo, hi = narrowed(lo, hi, place, reached(block, float_of(place), goal))
+    for _ in range(tl.where(tl.max(hi - lo, axis=0) > 1, halvings, 0)):
+        middle = key_of(tl.maximum(float_of(lo), floor) * 0.5 + float_of(hi) * 0.5)
+        lo, hi = look(block, goal, lo, hi, tl.minimum(tl.maximum(middle.to(tl.int64), lo + 1), hi - 1))
     while tl.max(hi - lo, axis=0) > 1:
-        value = largest_below(block, float_of(hi))
-        hit = reached(block, value, goal)
-        last = hit & (hi - lo > 1)
-        lo, hi = narrowed(lo, hi, key_of(value), hit)
-        hi = tl.where(last, lo + 1, hi)
-        place = (lo + hi) >> 1
-        lo, hi = narrowed(lo, hi, place, reached(block, float_of(place), goal))
-    return float_of(lo)
+        lo, hi = look(block, goal, lo, hi, (lo + hi) >> 1)
+    return lo.to(tl.int32)
 
 
 @triton.jit
 def cut_rows(block, goal, wanted, halvings):  # type: ignore[no-untyped-def]
-    """The Cut of the rows `wanted`; elsewhere nothing is below the threshold, -inf."""
-    threshold = walk_end(block, goal, wanted, halvings)
-    mass, number = from_here(block, threshold, True)
-    each = tl.maximum(weights(threshold, block.top, block.c), 1)
+    """The Cut of the rows `wanted`; elsewhere nothing is below its key, that of -inf."""
+    key = walk_end(block, goal, wanted, halvings)
+    mass, number = walked(block, key + 1)
+    each = tl.maximum(weights(float_of(key), block.top, block.c), 1)
     by_count = goal.count - number
     by_mass = (goal.mass - mass) // each + 1
     taken = tl.where(goal.by_mass, tl.minimum(by_count, by_mass), by_count)
-    last = last_tie(block, threshold, tl.where(wanted, taken, block.columns))
-    return Cut(threshold, last, mass, taken, each)
+    return Cut(key, last_tie(block, key, tl.where(wanted, taken, block.columns)), mass, taken, each)
 
 
 @triton.jit
-def last_tie(block, threshold, taken):  # type: ignore[no-untyped-def]
-    """The column of the last of the first `taken` columns that equal `threshold`, -1 if there is none."""
+def last_tie(block, key, taken):  # type: ignore[no-untyped-def]
+    """The column of the last of the first `taken` columns that have `key`, -1 if there is none."""
     last = tl.full(block.row.shape, -1, tl.int32)
-    before = tl.zeros(block.row.shape, tl.int64)
+    before = tl.full(block.row.shape, 0, tl.int64)
     for index in range(block.tiles):
-        x, _, column = fetch(block, index)
-        tie = (x == threshold[:, None]).to(tl.int32)
-        rank = before[:, None] + tl.cumsum(tie, axis=1)
-        last = tl.maximum(last, tl.max(tl.where((tie > 0) & (rank <= taken[:, None]), column, -1), axis=1))
-        before += tl.sum(tie, axis=1)
+        here, _, column = fetch(block, index)
+        tie = here == key[:, None]
+        rank = before[:, None] + tl.cumsum(tie.to(tl.int32), axis=1)
+        last = tl.maximum(last, tl.max(tl.where(tie & (rank <= taken[:, None]), column, -1), axis=1))
+        before += tl.sum(tie.to(tl.int32), axis=1)
     return last
 
 
 @triton.jit
-def selected(x, column, cut):  # type: ignore[no-untyped-def]
-    """Which elements `cut` selects."""
-    return (x > cut.threshold[:, None]) | ((x == cut.threshold[:, None]) & (column <= cut.last[:, None]))
+def kept(key, weight, column, cut, least, greedy, best):  # type: ignore[no-untyped-def]
+    """`weight` where a column is selected and has at least the weight `least`, else 0; in a greedy row all weight is on
+    column `best`."""
+    selected = (key > cut.key[:, None]) | ((key == cut.key[:, None]) & (column <= cut.last[:, None]))
+    alone = tl.where(column == best[:, None], ONE, 0)
+    return tl.where(greedy[:, None], alone, tl.where(selected & (weight >= least[:, None]), weight, 0))
