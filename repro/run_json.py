@@ -17,7 +17,8 @@ SCHEMA_VERSION = 1
 
 def run_to_json(run: RunResult) -> str:
     """The text of run.json. Floats are written so that they come back bit for bit; NaN and infinities as strings."""
-    return json.dumps(_plain(run), sort_keys=True, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    plain = _plain(run)
+    return json.dumps(plain, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
 
 
 def run_from_json(text: str) -> RunResult:

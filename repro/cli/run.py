@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from deepinfer.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
     from harness.case import Case
+    from harness.explanation import Explain
 
 
 @click.command()
@@ -55,6 +57,7 @@ def run(
 
     from harness.runner import run as run_cases
     from repro.cli.progress import steps
+    from repro.drift import explain
     from repro.report.folder import folder_files
     from repro.report.terminal import closing_lines, print_table
     from repro.report.verdict import verdict_json
@@ -62,7 +65,7 @@ def run(
 
     options = {"case": patterns, "baseline": baseline, "candidate": candidate, "backend": backend, "outputs": outputs}
     with steps(quiet) as progress:
-        result = run_cases(cases, progress=progress, suite=suite, options=options)
+        result = run_cases(cases, explain=explain, progress=progress, suite=suite, options=options)
     view = view_of(result)
     if out is not None:
         write_folder(out, folder_files(result))
@@ -73,6 +76,15 @@ def run(
             print_table(view, sys.stdout, verbose)
         print("\n".join(closing_lines(view, None if out is None else str(out))))
     return 0 if exit_zero else result.exit_code
+
+
+def _explain(backend: str) -> Explain:
+    """The attribution; where no side tells its weights, the row is drawn on `backend`, or on the numpy twin where the
+    baseline's sampler has no such backend."""
+    from deepinfer.sampling import BACKENDS
+    from repro.drift import explain
+
+    return partial(explain, backend=backend if backend in BACKENDS["two_level"] else "reference")
 
 
 def _cases(

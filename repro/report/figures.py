@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from repro.report.svg import ROLE, WIDE, new_figure
+from repro.report.view import cause_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -155,6 +156,8 @@ def _interval(axes: Axes, one: Interval, y: float) -> None:
     if one.expected is not None:
         low, high = (100 * bound for bound in one.expected)
         axes.plot([low, max(high, low + 0.05)], [y, y], color=ROLE["c0"], lw=9, alpha=0.35)
+    if one.predicted is not None:
+        axes.plot([100 * one.predicted], [y], "|", ms=9, mew=2, color=ROLE["c0"])
     axes.plot([100 * one.low, 100 * one.high], [y, y], color=ROLE["ink"], lw=1.6)
     axes.plot([100 * one.share], [y], "o", ms=6, mew=0, color=ROLE["ink"])
     if one.floor is not None:
@@ -166,7 +169,7 @@ def _key(figure: Figure, width: int, height: float) -> None:
 
     handles = [
         Line2D([], [], color=ROLE["ink"], marker="o", ms=6, mew=0, lw=1.6, label="measured, 95 %"),
-        Line2D([], [], color=ROLE["c0"], lw=9, alpha=0.35, label="predicted, 99 %"),
+        Line2D([], [], color=ROLE["c0"], lw=9, alpha=0.4, label="predicted, 99 %"),
         Line2D([], [], color=ROLE["hit"], marker="|", ms=13, mew=2.5, lw=0, label="floor"),
     ]
     figure.legend(
@@ -224,7 +227,7 @@ def _cause_key(figure: Figure, names: Sequence[str], data: Mapping[str, Mapping[
     handles = []
     for cause in [*names, "unexplained"]:
         number = sum(counts.get(cause, 0) for counts in data.values())
-        handles.append(Patch(label=f"{cause}: {number}", **_fill(cause, names)))
+        handles.append(Patch(label=f"{cause_name(cause)}: {number}", **_fill(cause, names)))
     figure.legend(
         handles=handles, loc="upper left", bbox_to_anchor=(0, 1), ncols=3 if wide else 1, frameon=False,
         handlelength=1.4, columnspacing=1.6, borderaxespad=0.3, labelcolor=ROLE["ink"],

@@ -6,24 +6,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from harness.result import RunResult
+from harness.result import CaseResult, RunResult
 from repro.report import figures
+from repro.report.draw_figure import Side, draw
 from repro.report.svg import drawing
-from repro.report.view import CaseView, RunView
+from repro.report.view import CaseView, RunView, totals_text
 
 MAX_LINES = 60
 """Cases in the agreement and cause pictures."""
-MAX_CASES = 4
-"""Cases whose totals and draws are pictured: those with most differing tokens."""
+MAX_CASES = 3
+"""Cases whose totals and draws are pictured."""
 
 
 @dataclass(frozen=True)
 class CasePicture:
-    """The pictures of one case, as HTML."""
+    """The pictures of one case, as HTML; `row` is the pictured draw."""
 
     case: str
+    anchor: str
     totals: str
-    draws: tuple[Mapping[str, str], ...]
+    totals_text: str
+    row: int
+    draw: str
 
 
 @dataclass(frozen=True)
@@ -33,19 +37,50 @@ class Pictures:
     causes: str
     agreement: str
     cases: tuple[CasePicture, ...]
-    left_out: str
+    left_out: int
 
 
 def pictures_of(run: RunResult, view: RunView) -> Pictures:
     """Draw what a report shows."""
-    return Pictures(causes=_causes(view), agreement=_agreement(view), cases=(), left_out="")
+    pairs = [pair for pair in zip(run.cases, view.cases, strict=True) if pair[0].evidence.get("cdf")]
+    return Pictures(
+        causes=_causes(view),
+        agreement=_agreement(view),
+        cases=tuple(_case(*pair, index) for index, pair in enumerate(pairs[:MAX_CASES])),
+        left_out=max(len(pairs) - MAX_CASES, 0),
+    )
+
+
+def _case(case: CaseResult, view: CaseView, index: int) -> CasePicture:
+    told, cdf = case.evidence["totals"], case.evidence["cdf"]
+    data = figures.Totals(told["baseline"], told["candidate"], told["differs"])
+    return CasePicture(
+        case=case.name,
+        anchor=view.anchor,
+        totals=drawing(f"totals{index}", f"Totals around 2^31, {case.name}", lambda width: figures.totals(data, width)),
+        totals_text=totals_text(told, len(case.evidence["rows"]["row"])),
+        row=cdf["row"],
+        draw=_draw(cdf, index),
+    )
+
+
+def _draw(cdf: Mapping[str, Any], index: int) -> str:
+    baseline, candidate = (_side(cdf[name]) for name in ("baseline", "candidate"))
+    text = f"Row {cdf['row']}: both sides' distributions along the 32-bit words, and the words that each takes"
+    return drawing(f"draw{index}", text, lambda width: draw(baseline, candidate, width))
+
+
+def _side(told: Mapping[str, Any]) -> Side:
+    beside = told["beside"]
+    plain = {name: told[name] for name in ("total", "limit", "words", "residue", "token", "interval", "edges")}
+    return Side(**plain, columns=beside["columns"], beside=beside["edges"])
 
 
 def _causes(view: RunView) -> str:
     data = {case.name: case.causes for case in view.cases if case.causes}
     if not data:
         return ""
-    shown = dict(sorted(data.items(), key=lambda item: -sum(item[1].values()))[:MAX_LINES])
+    shown = dict(list(data.items())[:MAX_LINES])
     return drawing("causes", "Rows whose tokens differ, by case and cause", lambda width: figures.causes(shown, width))
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-WIDE, NARROW = 860, 370
+WIDE, NARROW = 960, 370
 """Widths in pixels; a page shows the one that fits."""
 DPI = 72
 

@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.result import CaseResult, Comparison, Difference, RunResult, Verdict
+from harness.result import Attribution, CaseResult, Comparison, Difference, RunResult, Verdict
+from repro.drift.story import RowStory, story
 
 UNEXPLAINED = "unexplained"
 TEXTS = {
@@ -21,11 +22,14 @@ TEXTS = {
     "lower bound must reach; the band is the 99 % interval predicted from the rows alone. "
     "Cases that pass with every row equal are in the table only.",
     "step": "A word is drawn and rejected when it is at or above the limit, the largest multiple of the total below "
-    "2^32. The probabilities of a row sum to one, so its total lies beside 2^31, and there the limit halves: from "
+    "2³². The probabilities of a row sum to one, so its total lies beside 2³¹, and there the limit halves: from "
     "twice the total to once. One unit more and half of all words are rejected, the next word is taken, and the token "
     "is another, though the distributions are the same.",
     "totals": "Each row's total on either side, joined by a line. Where the line crosses the step, the sides reject "
     "different words.",
+    "draw": "Each strip is the distribution of one side along the 32-bit words, as often as the limit lets it in; the "
+    "rest is rejected. A ring is the word that the side accepts, a cross one that it rejects. Below, the residue as a "
+    "level: the token is the column whose step of the cumulative distribution it meets.",
     "false_match": "Share of rows that each probe would explain if the tokens were independent draws:",
 }
 """The sentences of a report that do not depend on the run."""
@@ -68,7 +72,7 @@ class OutputView:
 
 @dataclass(frozen=True)
 class CaseView:
-    """One case; `rows` are the disagreeing rows' mappings as the attribution holds them."""
+    """One case; `rows` are the stories of the rows whose tokens differ."""
 
     name: str
     anchor: str
@@ -84,7 +88,12 @@ class CaseView:
     false_match: str
     notes: tuple[str, ...]
     inputs: Mapping[str, str]
-    rows: tuple[Mapping[str, Any], ...]
+    rows: tuple[RowStory, ...]
+
+    @property
+    def plain(self) -> bool:
+        """Green, and every row that was compared is equal: nothing to look at."""
+        return self.verdict == "pass" and not self.causes and not (self.rate and self.rate.flagged)
 
 
 @dataclass(frozen=True)
@@ -110,6 +119,7 @@ class RunView:
     verdict: str
     exit_code: int
     headline: str
+    answer: str
     ledger: tuple[tuple[str, str], ...]
     first: First | None
     causes: Mapping[str, int]
@@ -127,6 +137,7 @@ def view_of(run: RunResult) -> RunView:
         verdict=run.verdict.value,
         exit_code=run.exit_code,
         headline=_headline(run),
+        answer=_answer(run, causes),
         ledger=_ledger(run),
         first=_first(run, cases),
         causes=causes,
@@ -138,8 +149,24 @@ def view_of(run: RunResult) -> RunView:
 
 def cause_text(causes: Mapping[str, int]) -> str:
     """`9 discontinuity, 1 unexplained`, largest first and what is unexplained last; `none` when nothing differs."""
-    shown = [f"{count} {cause}" for cause, count in causes.items() if count]
+    shown = [f"{number} {cause_name(cause)}" for cause, number in causes.items() if number]
     return ", ".join(shown) or "none"
+
+
+def cause_name(cause: str) -> str:
+    """A cause, or several joined by `+`, as a table and a legend write it."""
+    return cause.replace("_", " ").replace("+", " + ")
+
+
+def totals_text(told: Mapping[str, Any], rows: int) -> str:
+    """What the picture of totals shows of how many rows."""
+    if not told["modelled"]:
+        return f"{TEXTS['totals']} All {count(len(told['rows']))} drawn rows of {count(rows)}."
+    side = " and ".join(told["modelled"])
+    return (
+        f"{TEXTS['totals']} Shown are the {count(len(told['rows']))} of {count(rows)} rows whose token the step may "
+        f"decide. The {side} recorded no totals: each is the likeliest one that leads to its token."
+    )
 
 
 def explain_command(folder: str, case: str, row: int) -> str:
@@ -177,6 +204,19 @@ def _headline(run: RunResult) -> str:
     return f"{len(run.cases)} cases: {', '.join(parts)}" if parts else "nothing was compared"
 
 
+def _answer(run: RunResult, causes: Mapping[str, int]) -> str:
+    """How many tokens agree and how many of the others are explained, in one sentence."""
+    drawn = [c for case in run.cases for c in case.comparisons if c.rate is not None]
+    rows, differing = sum(c.rows for c in drawn), sum(causes.values())
+    if not rows:
+        return "No token was drawn at random: every output is compared as it is."
+    left = causes.get(UNEXPLAINED, 0)
+    if not differing:
+        return f"All {count(rows)} tokens agree."
+    rest = "each has a cause that is proven" if not left else f"{count(left)} have no cause that could be proven"
+    return f"{count(rows - differing)} of {count(rows)} tokens agree. Of the {count(differing)} others, {rest}."
+
+
 def _ledger(run: RunResult) -> tuple[tuple[str, str], ...]:
     compared = [c for case in run.cases for c in case.comparisons]
     counted = [c for c in compared if c.elements]
@@ -208,14 +248,29 @@ def _case(case: CaseResult, index: int) -> CaseView:
         rate=_rate(drawn) if drawn else None,
         kept=_kept(case.comparisons),
         causes=_causes(drawn),
-        cause_text=cause_text(_causes(drawn)),
-        false_match=", ".join(f"{name} {percent(share)} %" for name, share in attribution.false_match.items())
-        if attribution
-        else "",
+        cause_text=cause_text(_causes(drawn)) if drawn else "-",
+        false_match=_false_match(attribution),
         notes=case.notes,
         inputs=case.inputs,
-        rows=attribution.rows if attribution else (),
+        rows=_stories(case, attribution),
     )
+
+
+def _false_match(attribution: Attribution | None) -> str:
+    """The total, and the probes that contribute to it."""
+    if attribution is None or not attribution.false_match:
+        return ""
+    shares = dict(attribution.false_match)
+    total = shares.pop("total", max(shares.values()))
+    parts = [f"{cause_name(name)} {percent(share)} %" for name, share in shares.items() if share >= 0.0005]
+    return f"{percent(total)} %" + (f" ({', '.join(parts)})" if parts else "")
+
+
+def _stories(case: CaseResult, attribution: Attribution | None) -> tuple[RowStory, ...]:
+    """The stories of the differing rows; none where nothing about them is known."""
+    if attribution is None or "about" not in case.evidence:
+        return ()
+    return tuple(story(row, case.evidence["about"]) for row in attribution.rows)
 
 
 def _causes(drawn: Comparison | None) -> dict[str, int]:
@@ -309,7 +364,7 @@ def _divergence(view: CaseView, comparison: Comparison) -> First:
     first = comparison.first
     assert first is not None
     row = first.index[0] if comparison.rate is not None else None
-    cause = next((str(entry.get("cause")) for entry in view.rows if entry.get("row") == row), None)
+    cause = next((told.title.partition(": ")[2] for told in view.rows if told.row == row), None)
     return First(
         case=view.name,
         anchor=view.anchor,
@@ -317,7 +372,7 @@ def _divergence(view: CaseView, comparison: Comparison) -> First:
         where=f"{comparison.output}[{', '.join(map(str, first.index))}]",
         baseline=_value(first.baseline, first.baseline_bits),
         candidate=_value(first.candidate, first.candidate_bits),
-        why=cause or comparison.reason,
+        why=f"cause: {cause}" if cause else comparison.reason,
         row=row,
         command="" if row is None else explain_command("RUN", view.name, row),
     )
