@@ -33,17 +33,6 @@ ONE = tl.constexpr(spec.ONE_WEIGHT)
 
 
 @triton.jit
-def power_slope(t):  # type: ignore[no-untyped-def]
-    """(1 - 2^-t) / t of a u0.32 tensor, u0.32."""
-    total = P6 - tl.umulhi(t, tl.full(t.shape, P7, tl.uint32))
-    total = P5 - tl.umulhi(t, total)
-    total = P4 - tl.umulhi(t, total)
-    total = P3 - tl.umulhi(t, total)
-    total = P2 - tl.umulhi(t, total)
-    return P1 - tl.umulhi(t, total)
-
-
-@triton.jit
 def log1p_bend(t):  # type: ignore[no-untyped-def]
     """(t - ln(1 + t)) / t of a u0.32 tensor, u0.32."""
     total = A9 - tl.umulhi(t, tl.full(t.shape, A10, tl.uint32))
@@ -63,7 +52,13 @@ def weights(x, top, c):  # type: ignore[no-untyped-def]
     y = (top - x) * c
     q = (tl.minimum(y, 64.0) * 16777216.0).to(tl.uint32)
     t = q << 8
-    p = 0x80000000 - (tl.umulhi(t, power_slope(t)) >> 1)
+    slope = P6 - tl.umulhi(t, tl.full(t.shape, P7, tl.uint32))
+    slope = P5 - tl.umulhi(t, slope)
+    slope = P4 - tl.umulhi(t, slope)
+    slope = P3 - tl.umulhi(t, slope)
+    slope = P2 - tl.umulhi(t, slope)
+    slope = P1 - tl.umulhi(t, slope)
+    p = 0x80000000 - (tl.umulhi(t, slope) >> 1)
     whole = (q >> 24).to(tl.int64)
     return tl.where(whole < 44, (p.to(tl.int64) << 13) >> tl.minimum(whole, 63), 0)
 

@@ -17,7 +17,8 @@ from deepinfer.sampling.triton_call import Arrays, interpreted, launch
 
 ONE_TILE = 4096
 HALVINGS = 12
-"""Looks at the middle of the bracket's values before the search for a threshold looks at the logits in it."""
+"""How often the search for a threshold first looks at the middle of values; in the interpreter, where many rows share a
+program and some need every key, never."""
 INTERPRETED_ELEMENTS = 2**17
 """Elements a program has in the interpreter, where an operation costs the same for one row as for many."""
 
@@ -95,7 +96,7 @@ def sample(
             record=True,
             full=detail == "full",
             most_words=MAX_WORDS,
-            halvings=HALVINGS,
+            halvings=0 if interpreted() else HALVINGS,
             rows=shape.rows,
             tile=shape.tile,
             single=columns <= shape.tile,
