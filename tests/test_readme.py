@@ -37,7 +37,16 @@ def test_links_exist() -> None:
 
 
 def test_the_own_kernel_example_runs(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "repro", "run", "--case", "real/k50p.9/*", "--candidate", "examples.own_kernel:sample"]
+    command = [
+        sys.executable,
+        "-m",
+        "repro",
+        "run",
+        "--case",
+        "real/k50p.9/*",
+        "--candidate",
+        "examples.own_kernel:sample",
+    ]
     done = subprocess.run(
         [*command, "--out", str(tmp_path / "own.repro")], cwd=ROOT, capture_output=True, text=True, check=False
     )
