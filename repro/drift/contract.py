@@ -149,6 +149,6 @@ def floor_error(floored: F64) -> F64:
 
 
 def total_bound(first: Arithmetic, second: Arithmetic, size: RowSize) -> NDArray[np.int64]:
-    """Bound of the distance of the two sides' totals, in units, int64[Q]."""
+    """Bound of the distance of the two sides' totals, in units, int64[Q]; -1 where a row has no magnitudes (NaN)."""
     bound = side_error(first, size) + side_error(second, size) + floor_error(size.floored)
-    return np.asarray(np.ceil(bound).astype(np.int64))
+    return np.asarray(np.where(np.isfinite(bound), np.ceil(bound), -1).astype(np.int64))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from deepinfer.errors import InputError
 from deepinfer.rng.spec import FRESH, request_subsequences
-from deepinfer.sampling import SampleResult, SamplerInputs, checks, sample
+from deepinfer.sampling import SampleResult, SamplerInputs, checks, draw_tokens, sample
 from deepinfer.sampling.params import Plan, prepare
 from deepinfer.sampling.reference import weights_of
 from deepinfer.sampling.result import Record
@@ -84,7 +84,7 @@ def model_of(inputs: Inputs, baseline: Outputs, candidate: Outputs, backend: str
         if isinstance(result, SampleResult) and result.record.weights is not None:
             return _from_result(owner, result, inputs)
     if "probs" in inputs:
-        return _from_probs(inputs)
+        return _from_probs(inputs, backend)
     if "logits" not in inputs:
         return None
     name = "two_level" if inputs.get("is_verify") is None else "fused_sample"
@@ -99,7 +99,9 @@ def side_of(name: SideName, subject: Subject, inputs: Inputs, outputs: Outputs, 
     arrays: Mapping[str, Array] = outputs.arrays
     if isinstance(subject, RecordedSubject) and not {"lse", "kept"} <= set(arrays):
         arrays = {**subject.load(), **arrays}
-    told: dict[str, Any] = {key: arrays.get(key) for key in ("kept", "kept_count", "lse")}
+    shapes = {"kept": model.weights.shape, "kept_count": tokens.shape, "lse": (*tokens.shape, 2)}
+    fitting = {name: arrays[name] for name, shape in shapes.items() if name in arrays and arrays[name].shape == shape}
+    told: dict[str, Any] = {name: fitting.get(name) for name in shapes}
     told["draw"] = inputs.get("draw")
     order = None
     if isinstance(outputs.evidence, SampleResult):
@@ -173,7 +175,7 @@ def _renumbered(record: Record, inputs: Inputs) -> NDArray[np.uint64] | None:
     return None if np.array_equal(found, record.subsequences) else found
 
 
-def _from_probs(inputs: Inputs) -> Model:
+def _from_probs(inputs: Inputs, backend: str) -> Model:
     """The integer sampler alone: probabilities in, and the same integer weights on every side."""
     probs = inputs["probs"]
     rows = len(probs)
@@ -191,7 +193,7 @@ def _from_probs(inputs: Inputs) -> Model:
         fresh=np.zeros(rows, np.bool_),
         kept=weights > 0,
         weights=weights,
-        tokens=np.full(rows, -1, np.int64),
+        tokens=draw_tokens(**inputs, backend=backend).astype(np.int64),
         lse=np.zeros((rows, 2), np.float32),
         lse0=nothing,
         plan=None,

@@ -18,7 +18,7 @@ from repro.drift.state import Facts
 SEARCHED_WORDS = 8
 """Words looked at while searching; a draw that rejects them all (2^-8 at worst) counts as not restored."""
 CHANCE = 1e-6
-LEAST_SHARE = 0.5
+LEAST_SHARE = 0.8
 LEAST_ROWS = 2
 """Fewer rows than this can prove nothing."""
 
@@ -86,9 +86,9 @@ def _residues(rule: str, words: U64, total: int, limit: int) -> tuple[U64, NDArr
 def search(facts: Facts, table: Table, tokens: I64, judged: I64, agreeing: I64) -> Found | None:
     """The hypothesis that restores most of the rows `judged`, if that many cannot be chance.
 
-    `tokens` int64[Q] are the side's. Accepted where at least half of `judged` are restored and the probability of as
-    many matches, with each row's token under a wrong stream an independent draw from its own weights, times the number
-    of hypotheses, is at most CHANCE.
+    `tokens` int64[Q] are the side's. Accepted where LEAST_SHARE of `judged` are restored (the others may have causes of
+    their own) and the probability of as many matches, with each row's token under a wrong stream an independent draw
+    from its own weights, times the number of hypotheses, is at most CHANCE.
     """
     if len(judged) < LEAST_ROWS:
         return None
