@@ -21,8 +21,6 @@ def matrix(name: str, value: Any) -> NDArray[np.float32]:
 
 def column(name: str, value: Any, rows: int) -> NDArray[Any]:
     array = np.asarray(value)
-    if array.ndim == 0 and _is_int(value):
-        array = np.asarray(value, object)
     if array.ndim > 1 or (array.ndim == 1 and array.shape[0] != rows):
         raise InputError(f"{name} has shape {array.shape}: give a scalar or one value for each of the {rows} rows")
     return np.broadcast_to(array, (rows,))
@@ -35,7 +33,10 @@ def optional_integers(name: str, value: Any, rows: int) -> NDArray[np.int64] | N
 def integers(name: str, value: NDArray[Any]) -> NDArray[np.int64]:
     if value.dtype.kind == "i":
         return value.astype(np.int64)
-    if value.dtype.kind not in "uO" or (value.dtype.kind == "O" and not all(_is_int(v) for v in value)):
+    if value.dtype.kind == "u":
+        refuse(name, value, value > 2**63 - 1, "a 64-bit integer")
+        return value.astype(np.int64)
+    if value.dtype.kind != "O" or not all(_is_int(v) for v in value):
         raise InputError(f"{name} has dtype {value.dtype}: give integers")
     refuse(name, value, np.asarray([not -(2**63) <= int(v) < 2**63 for v in value], bool), "a 64-bit integer")
     return value.astype(np.int64)
@@ -88,7 +89,7 @@ def min_p(value: float) -> np.float32:
 def seeds(value: NDArray[Any]) -> NDArray[np.uint64]:
     if value.dtype == np.uint64:
         return np.ascontiguousarray(value)
-    if value.dtype.kind not in "iuO" or not all(_is_int(v) for v in value):
+    if value.dtype.kind not in "iuO" or (value.dtype.kind == "O" and not all(_is_int(v) for v in value)):
         raise InputError(f"seq_seed has dtype {value.dtype}: give integers from 0 to 2^64 - 1")
     bad = value < 0 if value.dtype.kind in "iu" else np.asarray([not 0 <= int(v) < 2**64 for v in value], bool)
     refuse("seq_seed", value, bad, "an integer from 0 to 2^64 - 1")
