@@ -8,10 +8,7 @@ about these rows, not about a rate: every row equal passes, anything else drifts
 from __future__ import annotations
 
 import math
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
 from deepinfer.errors import InputError
@@ -23,14 +20,20 @@ POWER = 0.9
 """Chance with which a drop called visible is found to be drift."""
 
 
-def lower_bound(equal: float, rows: float) -> float:
-    """Exact one-sided 95 % lower bound of the rate; a count may be fractional when planning."""
-    return float(stats.beta.ppf(ALPHA, equal, rows - equal + 1)) if equal > 0 else 0.0
+def lower_bound(equal: float, rows: float, alpha: float = ALPHA) -> float:
+    """Exact one-sided lower bound of the rate; a count may be fractional when planning."""
+    return float(stats.beta.ppf(alpha, equal, rows - equal + 1)) if equal > 0 else 0.0
 
 
-def upper_bound(equal: float, rows: float) -> float:
-    """Exact one-sided 95 % upper bound of the rate."""
-    return float(stats.beta.ppf(1 - ALPHA, equal + 1, rows - equal)) if equal < rows else 1.0
+def upper_bound(equal: float, rows: float, alpha: float = ALPHA) -> float:
+    """Exact one-sided upper bound of the rate."""
+    return float(stats.beta.ppf(1 - alpha, equal + 1, rows - equal)) if equal < rows else 1.0
+
+
+def p_at_most(equal: float, rows: float, floor: float) -> float:
+    """The chance of at most this agreement where the true rate is `floor`: below ALPHA exactly where the upper bound is
+    below the floor."""
+    return float(stats.beta.sf(floor, equal + 1, rows - equal)) if equal < rows else 1.0
 
 
 def judge(equal: int, rows: int, floor: float | None) -> Verdict:
@@ -39,14 +42,24 @@ def judge(equal: int, rows: int, floor: float | None) -> Verdict:
         return Verdict.PASS
     if floor == 1:
         return Verdict.PASS if equal == rows else Verdict.DRIFT
-    if lower_bound(equal, rows) >= floor:
+    return judge_bounds(lower_bound(equal, rows), upper_bound(equal, rows), floor)
+
+
+def judge_bounds(lower: float, upper: float, floor: float) -> Verdict:
+    """The verdict of a rate between two bounds against a floor below 1."""
+    if lower >= floor:
         return Verdict.PASS
-    return Verdict.DRIFT if upper_bound(equal, rows) < floor else Verdict.INCONCLUSIVE
+    return Verdict.DRIFT if upper < floor else Verdict.INCONCLUSIVE
+
+
+def is_rate(floor: float | None) -> bool:
+    """Whether a floor is a statement about a rate: one of 1 is about the rows compared, one of 0 says nothing."""
+    return floor is not None and 0 < floor < 1
 
 
 def rate_of(equal: int, rows: int, floor: float | None = None) -> Rate:
     """The rate with its bounds, verdict, smallest visible drop, and rows needed where it is inconclusive."""
-    _check(equal, rows, floor)
+    check_counts(equal, rows, floor)
     verdict = judge(equal, rows, floor)
     interval = stats.binomtest(equal, rows).proportion_ci(0.95, method="wilson")
     return Rate(
@@ -58,59 +71,20 @@ def rate_of(equal: int, rows: int, floor: float | None = None) -> Rate:
         verdict=verdict,
         visible_drop=visible_drop(rows, equal / rows if floor is None else floor),
         rows_needed=rows_needed(equal, rows, floor) if floor is not None and verdict is Verdict.INCONCLUSIVE else None,
+        p_drift=p_at_most(equal, rows, floor) if floor is not None and is_rate(floor) else None,
     )
 
 
-def clustered_rate(equal_rows: NDArray[np.bool_], clusters: NDArray[Any], floor: float | None = None) -> Rate:
-    """The rate of rows that are not independent: percentile bootstrap over whole clusters, fixed resamples.
-
-    The bounds are never tighter than those of independent rows; where no cluster differs from another in its rate the
-    bootstrap has nothing to resample, and each cluster counts as one row. `visible_drop` and `rows_needed` would
-    need a model of the dependence and are None. Raises InputError for fewer than two clusters.
-    """
-    equal, rows = int(equal_rows.sum()), len(equal_rows)
-    _check(equal, rows, floor)
-    names, member = np.unique(clusters, return_inverse=True)
-    if clusters.shape != equal_rows.shape or len(names) < 2:
-        raise InputError(f"{len(names)} cluster(s) for {rows} rows: give one label a row and at least two clusters")
-    size = np.bincount(member).astype(np.float64)
-    hits = np.bincount(member, weights=equal_rows)
-    if np.ptp(hits / size) == 0:
-        share = equal / rows * len(names)
-        low, high = lower_bound(share, len(names)), upper_bound(share, len(names))
-        shown = (
-            stats.beta.ppf(0.025, share, len(names) - share + 1) if equal else 0.0,
-            stats.beta.ppf(0.975, share + 1, len(names) - share) if equal < rows else 1.0,
-        )
-    else:
-        resampled = stats.bootstrap(
-            (hits, size),
-            lambda hits, size, axis: hits.sum(axis=axis) / size.sum(axis=axis),
-            paired=True,
-            vectorized=True,
-            n_resamples=9999,
-            method="percentile",
-            rng=np.random.default_rng(0),
-        ).bootstrap_distribution
-        low = min(float(np.quantile(resampled, ALPHA)), lower_bound(equal, rows))
-        high = max(float(np.quantile(resampled, 1 - ALPHA)), upper_bound(equal, rows))
-        shown = float(np.quantile(resampled, 0.025)), float(np.quantile(resampled, 0.975))
-    verdict = judge(equal, rows, floor)
-    if floor is not None and floor < 1:
-        verdict = Verdict.PASS if low >= floor else Verdict.DRIFT if high < floor else Verdict.INCONCLUSIVE
-    return Rate(equal, rows, low, (float(shown[0]), float(shown[1])), floor, verdict, clusters=len(names))
-
-
-def visible_drop(rows: int, floor: float) -> float | None:
-    """The smallest drop below `floor` that this many rows call drift with probability POWER; None: no drop at all."""
+def visible_drop(rows: int, floor: float, power: float = POWER, alpha: float = ALPHA) -> float | None:
+    """The smallest drop below `floor` that this many rows call drift with probability `power`; None: no drop at all."""
     if floor == 1:
-        return float(1 - (1 - POWER) ** (1 / rows))
-    most = int(stats.binom.ppf(ALPHA, rows, floor))
-    while most >= 0 and stats.binom.cdf(most, rows, floor) >= ALPHA:
+        return float(1 - (1 - power) ** (1 / rows))
+    most = int(stats.binom.ppf(alpha, rows, floor))
+    while most >= 0 and stats.binom.cdf(most, rows, floor) >= alpha:
         most -= 1
     if most < 0:
         return None
-    return float(floor - stats.beta.ppf(1 - POWER, most + 1, rows - most))
+    return float(floor - stats.beta.ppf(1 - power, most + 1, rows - most))
 
 
 def rows_needed(equal: int, rows: int, floor: float) -> int | None:
@@ -137,8 +111,10 @@ def rows_needed(equal: int, rows: int, floor: float) -> int | None:
 def sentence(rate: Rate, predicted: Predicted | None = None, *, what: str = "agreement") -> str:
     """The one wording of a rate, in every report."""
     shown, gating = "95 % Wilson", "one-sided exact lower"
-    if rate.clusters is not None:
-        shown, gating = f"95 % bootstrap over {rate.clusters} clusters", "one-sided lower"
+    if rate.looks is not None:
+        shown, gating = f"99 % at each of {rate.looks} looks", "its lower end"
+    elif rate.clusters is not None:
+        shown, gating = f"95 % over {rate.clusters} clusters", "one-sided lower"
     parts = [
         f"{what} {rate.equal}/{rate.rows} = {percent(rate.rate)} %"
         f" ({shown} {percent(rate.wilson[0])}-{percent(rate.wilson[1])}; {gating} {percent(rate.lower)})"
@@ -162,7 +138,8 @@ def percent(share: float) -> str:
     return f"{math.floor(100 * share * 10**4) / 10**4:.4f}"
 
 
-def _check(equal: int, rows: int, floor: float | None) -> None:
+def check_counts(equal: int, rows: int, floor: float | None) -> None:
+    """Raise InputError for counts or a floor that no rate has."""
     if rows < 1 or not 0 <= equal <= rows:
         raise InputError(f"agreement of {equal} in {rows} rows: give at least one row and a count within it")
     if floor is not None and not 0 <= floor <= 1:

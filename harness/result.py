@@ -53,7 +53,9 @@ class Difference:
 @dataclass(frozen=True)
 class Rate:
     """An agreement rate k / n with its bounds. `lower` is the exact one-sided Clopper-Pearson bound that gates,
-    `wilson` the 95 % interval that is shown. Where rows come in `clusters`, both are of a bootstrap over clusters."""
+    `wilson` the 95 % interval that is shown. Where rows come in `clusters`, both are of a bootstrap over clusters; after
+    several `looks` at growing rows, both are of a sequence that holds at every look (harness/sequential.py). `p_drift`
+    is the chance of at most this agreement at a true rate equal to the floor; None where the floor is no rate's."""
 
     equal: int
     rows: int
@@ -64,6 +66,8 @@ class Rate:
     visible_drop: float | None = None
     rows_needed: int | None = None
     clusters: int | None = None
+    p_drift: float | None = None
+    looks: int | None = None
 
     @property
     def rate(self) -> float:
@@ -96,6 +100,22 @@ class Attribution:
 
 
 @dataclass(frozen=True)
+class Closeness:
+    """How far both sides lie from an fp64 reference, in ULP of the output's dtype at the reference.
+
+    Maximum and median over all elements (infinite where a side is a NaN or an infinity that the reference is not), and
+    in how many of the `differing` elements, whose bits differ between the sides, each one is the closer."""
+
+    baseline_max: float
+    candidate_max: float
+    baseline_median: float
+    candidate_median: float
+    differing: int
+    baseline_closer: int
+    candidate_closer: int
+
+
+@dataclass(frozen=True)
 class Comparison:
     """One output under one rule.
 
@@ -120,11 +140,15 @@ class Comparison:
     histogram: Mapping[str, int] = field(default_factory=dict)
     rate: Rate | None = None
     attribution: Attribution | None = None
+    closeness: Closeness | None = None
 
 
 @dataclass(frozen=True)
 class CaseResult:
-    """One case: its inputs' hashes, both subjects, every comparison, and what the picture needs (`evidence`)."""
+    """One case: its inputs' hashes, both subjects, every comparison, and what the picture needs (`evidence`).
+
+    With a reason to be `report_only` it is shown and leaves the run's verdict alone.
+    """
 
     name: str
     verdict: Verdict
@@ -135,6 +159,7 @@ class CaseResult:
     comparisons: tuple[Comparison, ...]
     notes: tuple[str, ...] = ()
     evidence: Mapping[str, Any] = field(default_factory=dict)
+    report_only: str = ""
 
 
 @dataclass(frozen=True)
@@ -148,7 +173,7 @@ class RunResult:
 
     @property
     def verdict(self) -> Verdict:
-        return worst([case.verdict for case in self.cases])
+        return worst([case.verdict for case in self.cases if not case.report_only])
 
     @property
     def exit_code(self) -> int:

@@ -119,35 +119,6 @@ def test_percent_never_rounds_a_difference_away(share: float, text: str) -> None
     assert agr.percent(share) == text
 
 
-def test_clusters_widen_the_bounds(generator: np.random.Generator) -> None:
-    clusters = np.repeat(np.arange(64), 8)
-    whole = np.repeat(generator.random(64) < 0.9, 8)
-    mixed = generator.permutation(whole)
-    independent = agr.rate_of(int(whole.sum()), whole.size)
-    clustered = agr.clustered_rate(whole, clusters)
-    assert clustered.lower < independent.lower - 0.02
-    assert agr.clustered_rate(mixed, clusters).lower <= independent.lower
-    assert agr.clustered_rate(mixed, clusters).lower > clustered.lower
-    assert agr.clustered_rate(whole, clusters) == clustered
-
-
-def test_clusters_without_a_mismatch_count_as_one_row_each() -> None:
-    found = agr.clustered_rate(np.ones(800, np.bool_), np.repeat(np.arange(20), 40), 0.9)
-    assert found.lower == pytest.approx(0.05 ** (1 / 20))
-    assert found.verdict is Verdict.INCONCLUSIVE
-    assert "bootstrap over 20 clusters 83.2-100.0; one-sided lower 86.1" in agr.sentence(found)
-
-
-def test_clusters_decide_a_verdict() -> None:
-    clusters = np.repeat(np.arange(100), 5)
-    rows = np.ones(500, np.bool_)
-    rows[:50] = False
-    assert agr.clustered_rate(rows, clusters, 0.8).verdict is Verdict.PASS
-    assert agr.clustered_rate(rows, clusters, 0.9).verdict is Verdict.INCONCLUSIVE
-    assert agr.clustered_rate(rows, clusters, 0.97).verdict is Verdict.DRIFT
-    assert agr.clustered_rate(rows, clusters, 1.0).verdict is Verdict.DRIFT
-
-
 @pytest.mark.parametrize(
     "make",
     [
@@ -156,10 +127,8 @@ def test_clusters_decide_a_verdict() -> None:
         lambda: agr.rate_of(-1, 2),
         lambda: agr.rate_of(1, 2, 1.5),
         lambda: agr.rate_of(1, 2, 88.0),
-        lambda: agr.clustered_rate(np.ones(4, np.bool_), np.zeros(4)),
-        lambda: agr.clustered_rate(np.ones(4, np.bool_), np.arange(3)),
     ],
 )
-def test_wrong_counts_floors_and_clusters(make: object) -> None:
+def test_wrong_counts_and_floors(make: object) -> None:
     with pytest.raises(InputError):
         make()  # type: ignore[operator]
