@@ -1,12 +1,13 @@
 """Bit patterns and units in the last place: integer views of numbers, their order, and where two arrays differ.
 
 Everything here works on the bits. Floats are float64, float32, float16, and, where the array has a dtype of
-`ml_dtypes`, bfloat16, float8_e4m3fn and float8_e5m2. Integers and bools are their own bits; bools have no order.
+`ml_dtypes`, bfloat16 and the float8 kinds of LAYOUTS. Integers and bools are their own bits; bools have no order.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -20,12 +21,14 @@ U64 = NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class FloatLayout:
-    """Sign-magnitude layout of a float of `bits` bits: magnitudes above `finite` are `inf` or NaN."""
+    """Sign-magnitude layout of a float of `bits` bits: magnitudes above `finite` are `inf` or NaN. Where `one_zero`
+    holds there is no -0: its pattern is the only NaN."""
 
     bits: int
     mantissa: int
     finite: int
-    inf: int | None
+    inf: int | None = None
+    one_zero: bool = False
 
 
 def _ieee(bits: int, mantissa: int) -> FloatLayout:
@@ -33,16 +36,26 @@ def _ieee(bits: int, mantissa: int) -> FloatLayout:
     return FloatLayout(bits, mantissa, inf - 1, inf)
 
 
-def float_layout(dtype: np.dtype[Any]) -> FloatLayout | None:
-    """The layout of a float dtype, None for other dtypes."""
-    return {
+LAYOUTS = MappingProxyType(
+    {
         "float64": _ieee(64, 52),
         "float32": _ieee(32, 23),
         "float16": _ieee(16, 10),
         "bfloat16": _ieee(16, 7),
         "float8_e5m2": _ieee(8, 2),
-        "float8_e4m3fn": FloatLayout(8, 3, 0x7E, None),
-    }.get(dtype.name)
+        "float8_e4m3": _ieee(8, 3),
+        "float8_e3m4": _ieee(8, 4),
+        "float8_e4m3fn": FloatLayout(8, 3, 0x7E),
+        "float8_e5m2fnuz": FloatLayout(8, 2, 0x7F, one_zero=True),
+        "float8_e4m3fnuz": FloatLayout(8, 3, 0x7F, one_zero=True),
+        "float8_e4m3b11fnuz": FloatLayout(8, 3, 0x7F, one_zero=True),
+    }
+)
+
+
+def float_layout(dtype: np.dtype[Any]) -> FloatLayout | None:
+    """The layout of a float dtype, None for other dtypes."""
+    return LAYOUTS.get(dtype.name)
 
 
 def comparable(dtype: np.dtype[Any]) -> bool:
@@ -71,7 +84,21 @@ def keys(array: Array) -> U64:
     raw = bits_of(array).astype(np.uint64)
     half = np.uint64(1 << (layout.bits - 1))
     magnitude = raw & (half - np.uint64(1))
+    if layout.one_zero:
+        magnitude = np.where(raw == half, half, magnitude)
     return np.where(raw & half != 0, half - magnitude, half + magnitude)
+
+
+def from_keys(key: U64, dtype: np.dtype[Any]) -> Array:
+    """The numbers of these keys: what `keys` maps there; the one zero there is, is +0."""
+    layout = float_layout(dtype)
+    if layout is None:
+        if dtype.kind == "i":
+            return (key ^ np.uint64(1 << 63)).view(np.int64).astype(dtype)
+        return key.astype(dtype)
+    half = np.uint64(1 << (layout.bits - 1))
+    raw = np.where(key >= half, key - half, half | (half - key))
+    return raw.astype(f"u{dtype.itemsize}").view(dtype)
 
 
 def ulp_distance(baseline: Array, candidate: Array) -> U64:
@@ -111,14 +138,17 @@ def classes(baseline: Array, candidate: Array) -> dict[str, NDArray[np.bool_]]:
     differ = raw_a != raw_b
     above = np.uint64(layout.finite if layout.inf is None else layout.inf)
     nan_a, nan_b = a > above, b > above
+    if layout.one_zero:
+        nan_a, nan_b = raw_a == below_sign + np.uint64(1), raw_b == below_sign + np.uint64(1)
     inf_a, inf_b = (a == above, b == above) if layout.inf is not None else (a != a, b != b)
     tiny = np.uint64(1 << layout.mantissa)
+    zero_a, zero_b = (a == 0) & ~nan_a, (b == 0) & ~nan_b
     return {
-        "sign of zero": differ & (a == 0) & (b == 0),
+        "sign of zero": differ & zero_a & zero_b,
         "NaN payload": differ & nan_a & nan_b,
         "NaN against a number": nan_a != nan_b,
         "infinity against a number": differ & ~nan_a & ~nan_b & (inf_a | inf_b),
-        "subnormal against zero": ((a == 0) & (b > 0) & (b < tiny)) | ((b == 0) & (a > 0) & (a < tiny)),
+        "subnormal against zero": (zero_a & (b > 0) & (b < tiny)) | (zero_b & (a > 0) & (a < tiny)),
     }
 
 

@@ -74,17 +74,17 @@ def compare_ragged(
 
     Under agreement a row is equal where its length and every entry are. Else see harness.ragged.compare_entries.
     """
-    sides = ragged.read_rows(output, baseline), ragged.read_rows(output, candidate)
+    a, b = ragged.read_rows(output, baseline), ragged.read_rows(output, candidate)
     refusal = _ruled_out(rule, baseline.get(output), candidate.get(output), today or date.today())
-    refusal = refusal or ragged.refusal(*sides)
+    refusal = refusal or ragged.refusal(a, b)
     if refusal is not None:
         return Comparison(output, "none" if rule is None else rule.text, *refusal)
-    assert rule is not None and not isinstance(sides[0], str) and not isinstance(sides[1], str)
+    assert rule is not None and not isinstance(a, str) and not isinstance(b, str)
     if isinstance(rule, Agreement):
-        entries = int((sides[0].lengths + sides[1].lengths).sum()) // 2
-        first = ragged.first_difference(*sides)
-        return _agreement(rule, output, entries, ragged.rows_differ(*sides), first, floor, clusters)
-    return ragged.compare_entries(rule, output, *sides)
+        entries = int(np.maximum(a.lengths, b.lengths).sum())
+        first = ragged.first_difference(a, b)
+        return _agreement(rule, output, entries, ragged.rows_differ(a, b), first, floor, clusters)
+    return ragged.compare_entries(rule, output, a, b)
 
 
 def rows_differ(baseline: Array, candidate: Array) -> Mask:

@@ -1,8 +1,8 @@
 """The rules under which an output is compared: frozen values with a stable text form.
 
 `bitwise()` integer views; `ulp(n, at_least=None)`; `tolerance(rtol, atol)`; `same_set(floor=1.0)` sets of columns a
-row; `agreement(cluster=None)` draws, with the case's Floor; `ignore(reason, expires)`. What each one means on data is
-in harness/compare.py.
+row; `ordered_set(ties="any", key=None, by="id")` lists of ids a row; `agreement(cluster=None)` draws, with the case's
+Floor; `ignore(reason, expires)`. What each one means on data is in harness/compare.py.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from datetime import date
 
-from deepinfer.errors import InputError
+from deepinfer.errors import InputError, unknown_name
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,35 @@ class SameSet:
 
 
 @dataclass(frozen=True)
+class OrderedSet:
+    """Lists of ids, integers [rows, k]: the same ids in the same order in every row.
+
+    `key` names the array that the ids are ordered by: an input, or an output of the baseline. by="id": it is
+    [rows, columns], and id i of a row has its column i; by="position": it is [rows, k] beside the baseline's list.
+    With ties="any" an id may stand in the place of another of exactly equal key (both zeros are equal, a NaN is equal
+    to nothing), no id twice; by id that may be one from beyond the cut, by position only one of the same list. With
+    ties="strict" nothing may, and the key only serves to tell tie swaps apart.
+    """
+
+    ties: str = "any"
+    key: str | None = None
+    by: str = "id"
+
+    def __post_init__(self) -> None:
+        if self.ties not in ("any", "strict"):
+            raise unknown_name("ties of ordered_set", self.ties, ("any", "strict"))
+        if self.by not in ("id", "position"):
+            raise unknown_name("by of ordered_set", self.by, ("id", "position"))
+        if self.ties == "any" and self.key is None:
+            raise InputError("ordered_set(ties='any') without a key: name the array that ids are ordered by, or strict")
+
+    @property
+    def text(self) -> str:
+        key = "" if self.key is None else f", key={self.key!r}" + ("" if self.by == "id" else f", by={self.by!r}")
+        return f"ordered_set(ties={self.ties!r}{key})"
+
+
+@dataclass(frozen=True)
 class Agreement:
     """A random draw: the share of equal rows against the case's Floor. `cluster` names an input whose equal values
     mark rows that are not independent."""
@@ -119,7 +148,7 @@ class Ignore:
         return today > date.fromisoformat(self.expires)
 
 
-Rule = Bitwise | Ulp | Tolerance | SameSet | Agreement | Ignore
+Rule = Bitwise | Ulp | Tolerance | SameSet | OrderedSet | Agreement | Ignore
 
 
 def bitwise() -> Bitwise:
@@ -136,6 +165,10 @@ def tolerance(rtol: float, atol: float) -> Tolerance:
 
 def same_set(floor: float = 1.0) -> SameSet:
     return SameSet(floor)
+
+
+def ordered_set(ties: str = "any", key: str | None = None, by: str = "id") -> OrderedSet:
+    return OrderedSet(ties, key, by)
 
 
 def agreement(cluster: str | None = None) -> Agreement:
