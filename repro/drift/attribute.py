@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -33,22 +33,32 @@ class Restored:
         return None if self.state is None else cause_of(self.state)
 
 
-def reach_of(facts: Facts, state: RowState) -> Mapping[int, str]:
+Paths = Sequence[Sequence[RowState]]
+"""Every admissible counterfactual of each row, in the order in which causes are named; none where nothing is drawn."""
+
+
+def paths_of(facts: Facts) -> Paths:
+    """The counterfactuals of every row."""
+    return [[] if state is None else list(alternatives(facts, state)) for state in facts.own]
+
+
+def reach_of(state: RowState | None, path: Sequence[RowState]) -> Mapping[int, str]:
     """Every token other than the row's own that some counterfactual gives -> the first cause that does."""
     reached: dict[int, str] = {}
-    for other in alternatives(facts, state):
+    for other in path:
         cause = cause_of(other)
         for token in other.reaches:
             reached.setdefault(token, cause)
-    reached.pop(state.token, None)
+    if state is not None:
+        reached.pop(state.token, None)
     return reached
 
 
-def restore(facts: Facts, state: RowState, token: int) -> Restored:
+def restore(state: RowState, path: Sequence[RowState], token: int) -> Restored:
     """The state itself, where it gives `token` already, else its first counterfactual that does."""
     if state.token == token:
         return Restored(state.row, token, state if state.steps else None)
-    found = [other for other in alternatives(facts, state) if token in other.reaches]
+    found = [other for other in path if token in other.reaches]
     if not found:
         return Restored(state.row, token, None)
     also = dict.fromkeys(cause_of(other) for other in found[1:])
@@ -66,14 +76,14 @@ class Answer:
     table: Table | None
 
 
-def restore_rows(facts: Facts, rows: I64) -> Answer:
+def restore_rows(facts: Facts, paths: Paths, rows: I64) -> Answer:
     """What restores the side's token in each of `rows`, in which it is not the model's.
 
     Row probes come first. If one stream hypothesis then explains the rest together, it is applied to them; and to all
     of `rows`, before any row probe, where it also keeps the rows that agree.
     """
     tokens = facts.side.tokens
-    told = {row: _restore_own(facts, row) for row in rows.tolist()}
+    told = {row: _restore_own(facts, paths[row], row) for row in rows.tolist()}
     left = np.asarray([row for row, found in told.items() if found.state is None and facts.model.drew[row]], np.int64)
     if len(left) < LEAST_ROWS:
         return Answer(told, None, None)
@@ -89,27 +99,26 @@ def restore_rows(facts: Facts, rows: I64) -> Answer:
             continue
         steps = (*own.steps, Step(RNG_STREAM, found.hypothesis.name, 0, 0))
         state = drawn(facts.rule, facts.order, row, own.kept, own.weights, words[row], steps)
-        restored = Restored(row, int(tokens[row]), None) if state is None else restore(facts, state, int(tokens[row]))
+        if state is None:
+            continue
+        restored = restore(state, list(alternatives(facts, state)), int(tokens[row]))
         if restored.state is not None:
             told[row] = replace(restored, stream=found.hypothesis.name)
     return Answer(told, found, table)
 
 
-def _restore_own(facts: Facts, row: int) -> Restored:
+def _restore_own(facts: Facts, path: Sequence[RowState], row: int) -> Restored:
     state, token = facts.own[row], int(facts.side.tokens[row])
-    return Restored(row, token, None) if state is None else restore(facts, state, token)
+    return Restored(row, token, None) if state is None else restore(state, path, token)
 
 
-def kept_causes(facts: Facts) -> list[str]:
+def kept_causes(facts: Facts, paths: Paths) -> list[str]:
     """Why the side's kept set is another, a word a row: empty where it is not known to be, or is equal."""
-    return [_kept_cause(facts, row) for row in range(len(facts.total))]
+    return ["" if same else _kept_cause(facts, path) for same, path in zip(facts.equal_set, paths, strict=True)]
 
 
-def _kept_cause(facts: Facts, row: int) -> str:
-    if facts.equal_set[row]:
-        return ""
-    state = facts.own[row]
-    for other in alternatives(facts, state) if state is not None else ():
+def _kept_cause(facts: Facts, path: Sequence[RowState]) -> str:
+    for other in path:
         if other.other_set and facts.same_set(other):
             return "+".join(step.cause for step in other.steps if step.cause in SET_CAUSES)
     return UNEXPLAINED

@@ -14,7 +14,7 @@ from harness.case import Case, Inputs, Outputs
 from harness.explanation import UNEXPLAINED
 from harness.result import Attribution
 from harness.rules import Agreement
-from repro.drift.attribute import Restored, kept_causes, reach_of, restore_rows
+from repro.drift.attribute import Restored, kept_causes, paths_of, reach_of, restore_rows
 from repro.drift.evidence import Told, evidence_of, row_mapping
 from repro.drift.false_match import false_match_rate
 from repro.drift.predict import expectation, predicted
@@ -61,16 +61,16 @@ def _sides(case: Case, inputs: Inputs, baseline: Outputs, candidate: Outputs, mo
 def _analyse(model: Model, sides: tuple[Side, Side], differs: Mask) -> Told:
     """Every probe on every side that is not the model itself."""
     facts = tuple(facts_of(model, side) for side in sides if side.name != model.owner)
-    reaches = [[{} if state is None else reach_of(one, state) for state in one.own] for one in facts]
-    restored = []
-    searched = None
-    for one in facts:
-        astray = np.flatnonzero(differs & (one.side.tokens != model.tokens))
-        found = restore_rows(one, astray)
-        restored.append(found.rows)
-        if one is facts[0]:
-            searched = found
-    assert searched is not None
+    paths = [paths_of(one) for one in facts]
+    reaches = [
+        [reach_of(state, path) for state, path in zip(one.own, of_one, strict=True)]
+        for one, of_one in zip(facts, paths, strict=True)
+    ]
+    answers = [
+        restore_rows(one, of_one, np.flatnonzero(differs & (one.side.tokens != model.tokens)))
+        for one, of_one in zip(facts, paths, strict=True)
+    ]
+    restored = tuple(answer.rows for answer in answers)
     rows = range(len(differs))
     return Told(
         model=model,
@@ -78,10 +78,10 @@ def _analyse(model: Model, sides: tuple[Side, Side], differs: Mask) -> Told:
         facts=facts,
         differs=differs,
         causes=[_cause(model, sides, restored, row) if differs[row] else "" for row in rows],
-        kept_causes=_joined([kept_causes(one) for one in facts]),
-        restored=tuple(restored),
-        stream=searched.stream,
-        false_match=false_match_rate(facts[0], reaches[0], searched.table),
+        kept_causes=_joined([kept_causes(one, of_one) for one, of_one in zip(facts, paths, strict=True)]),
+        restored=restored,
+        stream=answers[0].stream,
+        false_match=false_match_rate(facts[0], reaches[0], answers[0].table),
         expected=expectation(facts, reaches),
     )
 

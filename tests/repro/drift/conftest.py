@@ -123,8 +123,8 @@ def make_rows() -> Callable[..., Rows]:
 
 @pytest.fixture(scope="session")
 def narrow(make_rows: Any) -> Any:
-    """200 rows of 256 normal logits, about 30 kept."""
-    return make_rows(np.random.default_rng(3).normal(size=(200, 256)) * 2, 4, top_k=60, top_p=0.9)
+    """200 rows of 256 normal logits, 30 kept."""
+    return make_rows(np.random.default_rng(3).normal(size=(200, 256)) * 2, 4, top_k=30)
 
 
 @pytest.fixture(scope="session")

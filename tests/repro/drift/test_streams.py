@@ -48,7 +48,7 @@ def test_words_taken_out_of_turn(narrow: Any, taken: int, name: str | None) -> N
     for row in range(len(narrow.tokens)):
         edges, order = narrow.edges(row)
         total = int(edges[-1])
-        words = [word for word, _ in zip(narrow.words(row), range(400), strict=False)]
+        words = [word for word, _ in zip(narrow.words(row), range(160), strict=False)]
         words = words[taken:] if name else words[taken::4]
         word = next(word for word in words if word < (2**32 - 1) // total * total)
         tokens.append(int(order[np.searchsorted(edges, word % total, side="right")]))
