@@ -57,7 +57,6 @@ def run(
 
     from harness.runner import run as run_cases
     from repro.cli.progress import steps
-    from repro.drift import explain
     from repro.report.folder import folder_files
     from repro.report.terminal import closing_lines, print_table
     from repro.report.verdict import verdict_json
@@ -65,7 +64,7 @@ def run(
 
     options = {"case": patterns, "baseline": baseline, "candidate": candidate, "backend": backend, "outputs": outputs}
     with steps(quiet) as progress:
-        result = run_cases(cases, explain=explain, progress=progress, suite=suite, options=options)
+        result = run_cases(cases, explain=_explain(backend), progress=progress, suite=suite, options=options)
     view = view_of(result)
     if out is not None:
         write_folder(out, folder_files(result))
