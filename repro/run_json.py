@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import types
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -16,15 +17,17 @@ SCHEMA_VERSION = 1
 
 
 def run_to_json(run: RunResult) -> str:
-    """The text of run.json. Floats are written so that they come back bit for bit; NaN and infinities as strings."""
-    plain = _plain(run)
-    return json.dumps(plain, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
+    """The text of run.json. Floats are written so that they come back bit for bit; NaN and infinities as objects."""
+    try:
+        return _text(run)
+    except ValueError:  # a float that JSON has no form for
+        return _text(_marked(_as_dict(run)))
 
 
 def run_from_json(text: str) -> RunResult:
     """The value that `run_to_json` wrote. Raises InputError for anything else."""
     try:
-        data = json.loads(text)
+        data = json.loads(text, object_hook=_unmarked)
         version = data["schema_version"]
         if version != SCHEMA_VERSION:
             raise InputError(f"run.json has schema version {version!r}: this program reads {SCHEMA_VERSION}")
@@ -37,26 +40,39 @@ def run_from_json(text: str) -> RunResult:
     return run
 
 
-def _plain(value: Any) -> Any:
+def _text(value: Any) -> str:
+    options: dict[str, Any] = {"sort_keys": True, "ensure_ascii": False, "allow_nan": False, "separators": (",", ":")}
+    return json.dumps(value, default=_as_dict, **options) + "\n"
+
+
+def _as_dict(value: Any) -> dict[str, Any]:
+    """A dataclass or a mapping, one level deep."""
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, Enum):
-        return value.value
+        return {field.name: getattr(value, field.name) for field in fields(value)}
     if isinstance(value, Mapping):
-        return {str(key): _plain(part) for key, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(part) for part in value]
-    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
-        return {"float": repr(value)}
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
+        return {str(key): part for key, part in value.items()}
     raise TypeError(f"{type(value).__name__} {value!r} is not a JSON value")
+
+
+def _marked(value: Any) -> Any:
+    """`value` with {"float": "nan"}, {"float": "inf"} or {"float": "-inf"} for what JSON lacks."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"float": repr(value)}
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_marked(part) for part in value]
+    return {key: _marked(part) for key, part in _as_dict(value).items()}
+
+
+def _unmarked(data: dict[str, Any]) -> Any:
+    return float(data["float"]) if set(data) == {"float"} else data
 
 
 def _build(kind: Any, data: Any) -> Any:
     """Build a value of the annotation `kind` from JSON values."""
     if kind is Any:
-        return _unwrap(data)
+        return data
     if isinstance(kind, type) and is_dataclass(kind):
         hints = get_type_hints(kind)
         unknown = set(data) - {field.name for field in fields(kind)}
@@ -74,17 +90,8 @@ def _build(kind: Any, data: Any) -> Any:
         return {key: _build(arguments[1], part) for key, part in data.items()}
     if isinstance(kind, type) and issubclass(kind, Enum):
         return kind(data)
-    value = _unwrap(data)
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if not isinstance(value, kind):
-        raise TypeError(f"{value!r} is not {kind.__name__}")
-    return value
-
-
-def _unwrap(data: Any) -> Any:
-    if isinstance(data, dict):
-        if set(data) == {"float"}:
-            return float(data["float"])
-        return {key: _unwrap(part) for key, part in data.items()}
-    return [_unwrap(part) for part in data] if isinstance(data, list) else data
+    if kind is float and isinstance(data, int) and not isinstance(data, bool):
+        return float(data)
+    if not isinstance(data, kind):
+        raise TypeError(f"{data!r} is not {kind.__name__}")
+    return data

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from repro.report.svg import ROLE, WIDE, new_figure
-from repro.report.view import cause_name
+from repro.report.view import UNEXPLAINED, cause_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,10 +48,10 @@ def totals(data: Totals, width: int) -> Figure:
     step.spines["bottom"].set_visible(False)
 
     rows.axvline(0, color=ROLE["ink"], lw=1, ls=DASH)
-    drawn = _by_kind(left, right, data.differs)
+    drawn, gap = _by_kind(left, right, data.differs), float("nan")
     for (colour, line, alpha), pairs in zip(LINES, drawn, strict=True):
-        xs = [value for a, b in pairs for value in (_clip(a, reach), _clip(b, reach), None)]
-        rows.plot(xs, [1, 0, None] * len(pairs), color=ROLE[colour], lw=line, alpha=alpha)
+        xs = [value for a, b in pairs for value in (_clip(a, reach), _clip(b, reach), gap)]
+        rows.plot(xs, [1, 0, gap] * len(pairs), color=ROLE[colour], lw=line, alpha=alpha)
     for values, height, colour in ((left, 1, "base"), (right, 0, "cand")):
         shown = [_clip(value, reach) for value in values]
         rows.plot(shown, [height] * len(shown), "o", ms=4.5, mew=0, color=ROLE[colour], alpha=0.75, zorder=4)
@@ -122,15 +122,17 @@ def agreement(data: Sequence[Interval], width: int) -> Figure:
     axes.tick_params(length=0)
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g} %")
     axes.spines["left"].set_visible(False)
+    shift = 0.0 if wide else 0.22  # narrow: the label stands above its line
+    beside = _beside(axes, figure)
+    placed: list[tuple[float, Interval]] = []
     for place, line in enumerate(lines):
-        beside = _beside(axes, figure)
         if isinstance(line, str):
             axes.text(8 / width, place + 0.1, line, fontweight="bold", **beside)
             continue
-        shift = 0.0 if wide else 0.22  # narrow: the label stands above its line
-        _interval(axes, line, place + shift)
+        placed.append((place + shift, line))
         axes.text(8 / width, place - shift, line.label, **beside)
         axes.text(1 - 8 / width, place - shift, line.text, ha="right", color=ROLE["muted"], **beside)
+    _intervals(axes, placed)
     _key(figure, width, height)
     return figure
 
@@ -152,16 +154,26 @@ def _beside(axes: Axes, figure: Figure) -> dict[str, Any]:
     return {"va": "center", "transform": blended_transform_factory(figure.transFigure, axes.transData)}
 
 
-def _interval(axes: Axes, one: Interval, y: float) -> None:
-    if one.expected is not None:
-        low, high = (100 * bound for bound in one.expected)
-        axes.plot([low, max(high, low + 0.05)], [y, y], color=ROLE["c0"], lw=9, alpha=0.35)
-    if one.predicted is not None:
-        axes.plot([100 * one.predicted], [y], "|", ms=9, mew=2, color=ROLE["c0"])
-    axes.plot([100 * one.low, 100 * one.high], [y, y], color=ROLE["ink"], lw=1.6)
-    axes.plot([100 * one.share], [y], "o", ms=6, mew=0, color=ROLE["ink"])
-    if one.floor is not None:
-        axes.plot([100 * one.floor], [y], "|", ms=15, mew=2.5, color=ROLE["hit"])
+def _intervals(axes: Axes, placed: Sequence[tuple[float, Interval]]) -> None:
+    """Every line's prediction, measurement and floor, each kind in one stroke."""
+    bands = [(y, one.expected) for y, one in placed if one.expected is not None]
+    guesses = [(y, one.predicted) for y, one in placed if one.predicted is not None]
+    floors = [(y, one.floor) for y, one in placed if one.floor is not None]
+    _bars(axes, bands, color=ROLE["c0"], lw=9, alpha=0.35)
+    _ticks(axes, guesses, marker="|", ms=9, mew=2, color=ROLE["c0"])
+    _bars(axes, [(y, (one.low, one.high)) for y, one in placed], color=ROLE["ink"], lw=1.6)
+    _ticks(axes, [(y, one.share) for y, one in placed], marker="o", ms=6, mew=0, color=ROLE["ink"])
+    _ticks(axes, floors, marker="|", ms=15, mew=2.5, color=ROLE["hit"])
+
+
+def _bars(axes: Axes, bars: Sequence[tuple[float, tuple[float, float]]], **style: Any) -> None:
+    gap = float("nan")
+    xs = [x for _, (low, high) in bars for x in (100 * low, 100 * high, gap)]
+    axes.plot(xs, [y for place, _ in bars for y in (place, place, gap)], **style)
+
+
+def _ticks(axes: Axes, ticks: Sequence[tuple[float, float]], **style: Any) -> None:
+    axes.plot([100 * share for _, share in ticks], [y for y, _ in ticks], ls="none", **style)
 
 
 def _key(figure: Figure, width: int, height: float) -> None:
@@ -185,7 +197,7 @@ def causes(data: Mapping[str, Mapping[str, int]], width: int) -> Figure:
     """Stacked bars: rows of each case whose tokens differ, by cause; `unexplained` is hatched and stands last."""
     from matplotlib.ticker import MaxNLocator
 
-    names = list(dict.fromkeys(cause for counts in data.values() for cause in counts if cause != "unexplained"))
+    names = list(dict.fromkeys(cause for counts in data.values() for cause in counts if cause != UNEXPLAINED))
     wide = width >= WIDE
     pitch = 26 if wide else 44
     key = 24 * (1 + (len(names) + 1 > 3) if wide else len(names) + 1)
@@ -201,22 +213,29 @@ def causes(data: Mapping[str, Mapping[str, int]], width: int) -> Figure:
     axes.tick_params(length=0)
     axes.spines["left"].set_visible(False)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    for place, (case, counts) in enumerate(data.items()):
-        y = place if wide else place + 0.2
-        x = 0
-        for cause in [*names, "unexplained"]:
-            number = counts.get(cause, 0)
-            if number:
-                axes.barh(y, number, 0.62 if wide else 0.36, x, **_fill(cause, names))
-            x += number
-        axes.text(x + most * 0.012, y, str(x), va="center")
-        axes.text(8 / width, place if wide else place - 0.2, case, **_beside(axes, figure))
+    shift = 0.0 if wide else 0.2  # narrow: the label stands above its bar
+    ys = [place + shift for place in range(len(data))]
+    ends = [0] * len(data)
+    for cause in [*names, UNEXPLAINED]:
+        numbers = [counts.get(cause, 0) for counts in data.values()]
+        some = [place for place, number in enumerate(numbers) if number]
+        axes.barh(
+            [ys[place] for place in some],
+            [numbers[place] for place in some],
+            0.62 if wide else 0.36,
+            [ends[place] for place in some],
+            **_fill(cause, names),
+        )
+        ends = [end + number for end, number in zip(ends, numbers, strict=True)]
+    for place, (case, end) in enumerate(zip(data, ends, strict=True)):
+        axes.text(end + most * 0.012, ys[place], str(end), va="center")
+        axes.text(8 / width, place - shift, case, **_beside(axes, figure))
     _cause_key(figure, names, data, wide)
     return figure
 
 
 def _fill(cause: str, names: Sequence[str]) -> dict[str, Any]:
-    if cause == "unexplained":
+    if cause == UNEXPLAINED:
         return {"facecolor": "none", "edgecolor": ROLE["bad"], "hatch": "////", "lw": 1.2}
     return {"facecolor": ROLE[CAUSE_COLOUR[names.index(cause) % len(CAUSE_COLOUR)]], "edgecolor": "none"}
 
@@ -225,7 +244,7 @@ def _cause_key(figure: Figure, names: Sequence[str], data: Mapping[str, Mapping[
     from matplotlib.patches import Patch
 
     handles = []
-    for cause in [*names, "unexplained"]:
+    for cause in [*names, UNEXPLAINED]:
         number = sum(counts.get(cause, 0) for counts in data.values())
         handles.append(Patch(label=f"{cause_name(cause)}: {number}", **_fill(cause, names)))
     figure.legend(
