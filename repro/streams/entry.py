@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from deepinfer.errors import InputError, unknown_name
 from repro.streams.base import Stream
 
@@ -18,7 +20,8 @@ VERIFIED, UNVERIFIED = "verified", "unverified"
 class Fact:
     """One thing that a stream's words depend on, and where a person finds it.
 
-    With `choices` the value is one of them; else it is an integer from `least` to `most`.
+    With `choices` the value is one of them; else it is an integer from `least` to `most`. A fact `per_row` has a value
+    for each row, or one for all.
     """
 
     name: str
@@ -27,6 +30,7 @@ class Fact:
     least: int = 0
     most: int = 2**64 - 1
     choices: tuple[Any, ...] = ()
+    per_row: bool = False
 
     def check(self, value: Any) -> Any:
         """`value` in canonical form. Raises InputError if it is none of the allowed ones."""
@@ -77,16 +81,27 @@ class Entry:
         return made
 
 
-def check_facts(engine: str, wanted: tuple[Fact, ...], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Every wanted fact, checked. Raises InputError for one that is missing, unknown or out of its range."""
+def check_facts(engine: str, wanted: tuple[Fact, ...], given: Mapping[str, Any], rows: int = 1) -> dict[str, Any]:
+    """Every wanted fact, checked; those per row as a list of `rows` values. Raises InputError for one that is missing,
+    unknown, out of its range or of another number of rows."""
     names = [fact.name for fact in wanted]
     for name in given:
         if name not in names:
-            raise unknown_name(f"fact of {engine}", name, names)
+            raise unknown_name(f"fact of {engine}", name, names or ["none"])
     for fact in wanted:
         if given.get(fact.name) is None:
             raise InputError(f"{engine} needs {fact.name} ({fact.meaning}): find it in {fact.where}")
-    return {fact.name: fact.check(given[fact.name]) for fact in wanted}
+    return {fact.name: _checked(fact, given[fact.name], rows) for fact in wanted}
+
+
+def _checked(fact: Fact, value: Any, rows: int) -> Any:
+    if not fact.per_row:
+        return fact.check(value)
+    values = value.tolist() if isinstance(value, np.ndarray) else value
+    listed = list(values) if isinstance(values, (list, tuple)) else [values] * rows
+    if len(listed) != rows:
+        raise InputError(f"{fact.name} has {len(listed)} values: give one, or one for each of the {rows} rows")
+    return [fact.check(one) for one in listed]
 
 
 def check_version(engine: str, version: str, known: tuple[str, ...]) -> str:

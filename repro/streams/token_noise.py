@@ -67,24 +67,30 @@ def vllm_uniform_double(words: U32, second: U32) -> F64:
 
 @dataclass(frozen=True)
 class VllmV2PhiloxNoise(Stream):
-    """vLLM's V2 sampler before its noise was a hash: the position's word keys the tokens' blocks."""
+    """vLLM's V2 sampler before its noise was a hash: word 0 of the position's block keys the tokens' blocks."""
 
     seed: int
     position: int
 
     def words(self, count: int) -> U32:
         """uint32[count]."""
-        key = philox4x32(
-            np.asarray([self.position & 0xFFFFFFFF, self.position >> 32, 0, 0], np.uint32),
-            np.asarray([self.seed & 0xFFFFFFFF, self.seed >> 32], np.uint32),
-        )[0]
-        counters = np.zeros((count, 4), np.uint32)
-        counters[:, 0] = np.arange(count)
-        return philox4x32(counters, np.asarray([key, 0], np.uint32))[:, 0]
+        return self._blocks(count)[:, 0]
 
     def uniforms(self, count: int) -> NDArray[np.float32]:
         """float32[count] as tl.rand."""
         return triton_uniform(self.words(count))
+
+    def uniform_doubles(self, count: int) -> F64:
+        """float64[count]: words 0 (low) and 1 times 2^-64."""
+        blocks = self._blocks(count).astype(np.uint64)
+        return ((blocks[:, 1] << np.uint64(32)) | blocks[:, 0]).astype(np.float64) * 2.0**-64
+
+    def _blocks(self, count: int) -> U32:
+        place = np.asarray([self.position & 0xFFFFFFFF, self.position >> 32, 0, 0], np.uint32)
+        key = philox4x32(place, np.asarray([self.seed & 0xFFFFFFFF, self.seed >> 32], np.uint32))[0]
+        counters = np.zeros((count, 4), np.uint32)
+        counters[:, 0] = np.arange(count)
+        return philox4x32(counters, np.asarray([key, 0], np.uint32))
 
 
 @dataclass(frozen=True)
