@@ -29,12 +29,13 @@ class Totals:
 
 def totals(data: Totals, width: int) -> Figure:
     """Each row's total on both sides, a line between them; above, the share of words rejected at that total."""
-    left = [value - ONE for value in data.baseline]
-    right = [value - ONE for value in data.candidate]
-    reach = _reach([*left, *right])
+    pairs = [(a - ONE, b - ONE) for a, b in zip(data.baseline, data.candidate, strict=True)]
+    reach = _reach(pairs, data.differs)
+    near = [index for index, pair in enumerate(pairs) if min(map(abs, pair)) <= reach]
+    left, right = [pairs[index][0] for index in near], [pairs[index][1] for index in near]
     figure = new_figure(width, 340)
     step, rows = figure.subplots(2, 1, sharex=True, height_ratios=[1, 2.2])
-    figure.subplots_adjust(left=92 / width, right=1 - 12 / width, top=0.93, bottom=0.15, hspace=0.16)
+    figure.subplots_adjust(left=92 / width, right=1 - 12 / width, top=0.93, bottom=0.18, hspace=0.16)
 
     step.plot([-reach, 0], [0, 0], color=ROLE["ink"], lw=2)
     step.plot([0, reach], [50, 50], color=ROLE["ink"], lw=2)
@@ -48,10 +49,10 @@ def totals(data: Totals, width: int) -> Figure:
     step.spines["bottom"].set_visible(False)
 
     rows.axvline(0, color=ROLE["ink"], lw=1, ls=DASH)
-    drawn, gap = _by_kind(left, right, data.differs), float("nan")
-    for (colour, line, alpha), pairs in zip(LINES, drawn, strict=True):
-        xs = [value for a, b in pairs for value in (_clip(a, reach), _clip(b, reach), gap)]
-        rows.plot(xs, [1, 0, gap] * len(pairs), color=ROLE[colour], lw=line, alpha=alpha)
+    drawn, gap = _by_kind(left, right, [data.differs[index] for index in near]), float("nan")
+    for (colour, line, alpha), kind in zip(LINES, drawn, strict=True):
+        xs = [value for a, b in kind for value in (_clip(a, reach), _clip(b, reach), gap)]
+        rows.plot(xs, [1, 0, gap] * len(kind), color=ROLE[colour], lw=line, alpha=alpha)
     for values, height, colour in ((left, 1, "base"), (right, 0, "cand")):
         shown = [_clip(value, reach) for value in values]
         rows.plot(shown, [height] * len(shown), "o", ms=4.5, mew=0, color=ROLE[colour], alpha=0.75, zorder=4)
@@ -61,7 +62,9 @@ def totals(data: Totals, width: int) -> Figure:
         label.set_color(ROLE[colour])
     rows.tick_params(length=0, axis="y")
     rows.set_xlim(-reach, reach)
-    rows.set_xlabel("total − 2³¹, in units of 2⁻³¹")
+    far = f"{len(pairs) - len(near)} rows lie further out" if len(near) < len(pairs) else ""
+    joint = "; " if far and width >= WIDE else "\n"
+    rows.set_xlabel(f"total − 2³¹, in units of 2⁻³¹{joint}{far}".rstrip())
     for axes in (step, rows):
         axes.spines["left"].set_visible(False)
     return figure
@@ -78,10 +81,11 @@ def _by_kind(left: Sequence[int], right: Sequence[int], differs: Sequence[bool])
     return kinds
 
 
-def _reach(values: Sequence[int]) -> float:
-    """Half the width of the axis: holds 97 % of the points; the others stand at its ends."""
-    ordered = sorted(abs(value) for value in values)
-    return float(max(1.05 * ordered[int(0.97 * (len(ordered) - 1))], 8))
+def _reach(pairs: Sequence[tuple[int, int]], differs: Sequence[bool]) -> float:
+    """Half the width of the axis: every row that differs with room to spare, and at least half of the others."""
+    hits = [max(map(abs, pair)) for pair, other in zip(pairs, differs, strict=True) if other]
+    ordered = sorted(max(map(abs, pair)) for pair in pairs)
+    return max(1.15 * max(hits, default=0), float(ordered[len(ordered) // 2]), 8.0)
 
 
 def _clip(value: int, reach: float) -> float:
@@ -203,7 +207,7 @@ def causes(data: Mapping[str, Mapping[str, int]], width: int) -> Figure:
     key = 24 * (1 + (len(names) + 1 > 3) if wide else len(names) + 1)
     height = pitch * len(data) + key + 50
     figure = new_figure(width, height)
-    left = 350 if wide else 8
+    left = 360 if wide else 8
     axes = figure.add_axes((left / width, 40 / height, 1 - (left + 40) / width, pitch * len(data) / height))
     most = max(sum(counts.values()) for counts in data.values())
     axes.set_xlim(0, most)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +10,12 @@ from harness.result import CaseResult, RunResult
 from repro.report import figures
 from repro.report.draw_figure import Side, draw
 from repro.report.svg import drawing
-from repro.report.view import CaseView, RunView, totals_text
+from repro.report.view import CaseView, RunView, add_up, totals_text
 
-MAX_LINES = 60
-"""Cases in the agreement and cause pictures."""
+MAX_LINES = 80
+"""Lines of one picture."""
+MAX_BARS = 12
+"""Cases that have a bar each in the picture of causes; of more, there is a bar a group."""
 MAX_CASES = 3
 """Cases whose totals and draws are pictured."""
 
@@ -35,7 +37,8 @@ class Pictures:
     """Everything drawn, as HTML; an empty string where there is nothing to draw."""
 
     causes: str
-    agreement: str
+    front: str
+    rest: str
     cases: tuple[CasePicture, ...]
     left_out: int
 
@@ -45,7 +48,8 @@ def pictures_of(run: RunResult, view: RunView) -> Pictures:
     pairs = [pair for pair in zip(run.cases, view.cases, strict=True) if pair[0].evidence.get("cdf")]
     return Pictures(
         causes=_causes(view),
-        agreement=_agreement(view),
+        front=_agreement("front", view.front),
+        rest=_agreement("rest", view.rest),
         cases=tuple(_case(*pair, index) for index, pair in enumerate(pairs[:MAX_CASES])),
         left_out=max(len(pairs) - MAX_CASES, 0),
     )
@@ -77,30 +81,31 @@ def _side(told: Mapping[str, Any]) -> Side:
 
 
 def _causes(view: RunView) -> str:
-    data = {case.name: case.causes for case in view.cases if case.causes}
-    if not data:
+    """A bar a case, or a bar a group where there are many cases."""
+    some = [case for case in view.cases if case.causes]
+    if not some:
         return ""
+    named = [(case.name if len(some) <= MAX_BARS else case.group or case.name, case.causes) for case in some]
+    data = {name: add_up(causes for other, causes in named if other == name) for name, _ in named}
     shown = dict(list(data.items())[:MAX_LINES])
-    return drawing("causes", "Rows whose tokens differ, by case and cause", lambda width: figures.causes(shown, width))
+    return drawing("causes", "Rows whose tokens differ, by cause", lambda width: figures.causes(shown, width))
 
 
-def _agreement(view: RunView) -> str:
-    lines = [_interval(case) for case in view.cases if case.rate and (case.causes or case.verdict != "pass")]
+def _agreement(name: str, cases: Sequence[CaseView]) -> str:
+    """A line for each case in which something differs, or that is not green."""
+    lines = [_interval(case) for case in cases if case.rate and (case.causes or case.verdict != "pass")]
     if not lines:
         return ""
-    return drawing(
-        "agreement",
-        "Measured agreement of each case with its interval, its floor and its prediction",
-        lambda width: figures.agreement(lines[:MAX_LINES], width),
-    )
+    text = "Measured agreement of each case with its interval, its floor and its prediction"
+    return drawing(name, text, lambda width: figures.agreement(lines[:MAX_LINES], width))
 
 
 def _interval(case: CaseView) -> figures.Interval:
-    rate: Any = case.rate
-    label, slash, group = case.name.rpartition("/")
+    rate = case.rate
+    assert rate is not None
     return figures.Interval(
-        label=label if slash else case.name,
-        group=group if slash else "",
+        label=case.label,
+        group=case.group,
         share=rate.share,
         low=rate.wilson[0],
         high=rate.wilson[1],

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,9 +72,13 @@ class OutputView:
 
 @dataclass(frozen=True)
 class CaseView:
-    """One case; `rows` are the stories of the rows whose tokens differ."""
+    """One case. Its name is FAMILY/.../GROUP: `label` is what stands before the group, which says who is compared.
+    `rows` are the stories of the rows whose tokens differ."""
 
     name: str
+    label: str
+    group: str
+    family: str
     anchor: str
     verdict: str
     reason: str
@@ -89,11 +93,6 @@ class CaseView:
     notes: tuple[str, ...]
     inputs: Mapping[str, str]
     rows: tuple[RowStory, ...]
-
-    @property
-    def plain(self) -> bool:
-        """Green, and every row that was compared is equal: nothing to look at."""
-        return self.verdict == "pass" and not self.causes and not (self.rate and self.rate.flagged)
 
 
 @dataclass(frozen=True)
@@ -127,11 +126,22 @@ class RunView:
     command: str
     cases: tuple[CaseView, ...]
 
+    @property
+    def front(self) -> tuple[CaseView, ...]:
+        """The cases that a reader sees first: the family of the first one, and whatever is not green."""
+        return tuple(case for case in self.cases if case.family == self.cases[0].family or case.verdict != "pass")
+
+    @property
+    def rest(self) -> tuple[CaseView, ...]:
+        """The other cases."""
+        front = {case.anchor for case in self.front}
+        return tuple(case for case in self.cases if case.anchor not in front)
+
 
 def view_of(run: RunResult) -> RunView:
     """The view of a whole run."""
     cases = tuple(_case(case, index) for index, case in enumerate(run.cases))
-    causes = _sum(case.causes for case in cases)
+    causes = add_up(case.causes for case in cases)
     return RunView(
         suite=run.suite,
         verdict=run.verdict.value,
@@ -237,8 +247,12 @@ def _ledger(run: RunResult) -> tuple[tuple[str, str], ...]:
 def _case(case: CaseResult, index: int) -> CaseView:
     drawn = next((c for c in case.comparisons if c.rate is not None), None)
     attribution = drawn.attribution if drawn else None
+    label, _, group = case.name.rpartition("/")
     return CaseView(
         name=case.name,
+        label=label or group,
+        group=group if label else "",
+        family=case.name.split("/")[0] if label else "",
         anchor=f"case-{index + 1}-{re.sub(r'[^a-z0-9]+', '-', case.name.lower()).strip('-')}",
         verdict=case.verdict.value,
         reason=case.reason,
@@ -278,10 +292,10 @@ def _causes(drawn: Comparison | None) -> dict[str, int]:
         return {}
     if drawn.attribution is None:
         return {UNEXPLAINED: drawn.differing} if drawn.differing else {}
-    return _sum([{**drawn.attribution.causes, UNEXPLAINED: drawn.attribution.unexplained}])
+    return add_up([{**drawn.attribution.causes, UNEXPLAINED: drawn.attribution.unexplained}])
 
 
-def _sum(parts: Any) -> dict[str, int]:
+def add_up(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     """Counts added up, largest first, unexplained last, zeros left out."""
     total: Counter[str] = Counter()
     for part in parts:
@@ -307,7 +321,7 @@ def _rate(drawn: Comparison) -> RateView:
         expected=predicted.interval if predicted else None,
         agreement=f"{percent(rate.rate)} % ({percent(low)}-{percent(high)})",
         floor_text=f"{100 * rate.floor:.6g} %" if rate.floor is not None else "-",
-        predicted_text=f"{percent(predicted.rate)} %{'' if predicted.inside else ' !'}" if predicted else "-",
+        predicted_text=f"{percent(predicted.rate)} %{'' if predicted.inside else ' (outside)'}" if predicted else "-",
         residual=f"{residual.equal}/{residual.rows}" if residual else "-",
         flagged=predicted is not None and not predicted.inside,
     )
