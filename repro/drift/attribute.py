@@ -92,7 +92,7 @@ def restore_rows(facts: Facts, paths: Paths, rows: I64) -> Answer:
     found = search(facts, table, tokens, left, agreeing)
     if found is None:
         return Answer(told, None, table)
-    words = stream_words(facts, found.hypothesis)
+    words = stream_words(facts, found.hypothesis).tolist()
     for row in rows.tolist() if found.keeps_agreement else left.tolist():
         own = facts.own[row]
         if own is None:

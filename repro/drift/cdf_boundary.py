@@ -21,7 +21,7 @@ def beside_the_residue(facts: Facts, state: RowState) -> list[RowState]:
     bound = int(facts.bound[state.row])
     if bound < 0 or not facts.same_set(state):
         return []
-    reach = bound if int(state.words[state.index]) < state.total else 2 * bound
+    reach = bound if state.words[state.index] < state.total else 2 * bound
     first = place_of(state.edges, max(state.residue - reach, 0))
     last = place_of(state.edges, min(state.residue + reach, state.total - 1))
     if first == last:

@@ -53,7 +53,7 @@ def _draw(facts: Facts, name: str, state: RowState) -> dict[str, Any]:
     return {
         "total": total,
         "limit": limit,
-        "words": [int(word) for word in state.words[: state.index + 1]],
+        "words": list(state.words[: state.index + 1]),
         "residue": state.residue,
         "token": state.token,
         "interval": [low, min(high, total)],

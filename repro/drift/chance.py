@@ -187,7 +187,7 @@ def _places(facts: Facts, state: RowState, edges: F64, limit: int, noise: float)
     """The place of the draw under `limit`, and its neighbours as far as the noise can move an edge past the residue."""
     index = index_below(state.words, limit)
     residue = residue_of(facts.rule, state.words, index, int(edges[-1]))
-    place = int(np.searchsorted(edges, residue, side="right"))
+    place = int(edges.searchsorted(residue, side="right"))
     if not noise:
         return [(place, 1.0)]
     before = float(ndtr((edges[place - 1] - residue - 0.5) / noise)) if place else 0.0

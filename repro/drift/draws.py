@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -39,20 +40,19 @@ def limit_of(rule: str, total: int) -> int:
     return rejection_limit(total) if rule == "modulo_reject" and total else 2**32
 
 
-def index_below(words: U64, limit: int) -> int:
+def index_below(words: Sequence[int], limit: int) -> int:
     """The place of the first word that is accepted under `limit`, -1 where none of them is."""
-    first = int((words < np.uint64(limit)).argmax())
-    return first if int(words[first]) < limit else -1
+    return next((index for index, word in enumerate(words) if word < limit), -1)
 
 
-def residue_of(rule: str, words: U64, index: int, total: int) -> int:
+def residue_of(rule: str, words: Sequence[int], index: int, total: int) -> int:
     """Where in 0 .. total - 1 the draw at word `index` points."""
-    word = int(words[index])
+    word = words[index]
     if rule == EXACT:
-        return (word | int(words[index + 1]) << 32) * total >> 64
+        return (word | words[index + 1] << 32) * total >> 64
     return word * total >> 32 if rule == "multiply_shift" else word % total
 
 
 def place_of(edges: U64, residue: int) -> int:
     """The CDF place whose interval holds `residue`."""
-    return int(np.searchsorted(edges, np.uint64(residue), side="right"))
+    return int(edges.searchsorted(np.uint64(residue), side="right"))

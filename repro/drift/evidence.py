@@ -70,7 +70,7 @@ def _row(told: Told, row: int) -> dict[str, Any]:
     baseline, candidate = told.sides
     state = _model_state(told, row)
     drew = state is not None
-    words = [] if state is None else [int(word) for word in state.words[: state.index + 1]]
+    words = [] if state is None else list(state.words[: state.index + 1])
     total = int(facts.total[row])
     return {
         "row": row,
@@ -132,7 +132,7 @@ def _counterfactual(told: Told, facts: Facts, found: Restored) -> dict[str, Any]
         "kept_count": int(np.count_nonzero(state.kept)),
         "total": state.total,
         "limit": state.limit,
-        "words": [int(word) for word in state.words[: state.index + 1]],
+        "words": list(state.words[: state.index + 1]),
         "residue": state.residue,
         "interval": interval_of(state),
     }

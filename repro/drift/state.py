@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -52,7 +53,7 @@ class RowState:
     kept: Mask
     weights: NDArray[Any]
     edges: U64
-    words: U64
+    words: Sequence[int]
     total: int
     limit: int
     index: int
@@ -102,7 +103,7 @@ def drawn(
     row: int,
     kept: Mask,
     weights: NDArray[Any],
-    words: U64,
+    words: Sequence[int],
     steps: tuple[Step, ...] = (),
     other_set: bool = False,
 ) -> RowState | None:
@@ -134,7 +135,7 @@ def at_index(facts: Facts, state: RowState, limit: int, index: int, step: Step) 
     )
 
 
-def _pointed_at(rule: str, order: I64 | None, edges: U64, words: U64, index: int) -> tuple[int, int, int]:
+def _pointed_at(rule: str, order: I64 | None, edges: U64, words: Sequence[int], index: int) -> tuple[int, int, int]:
     residue = residue_of(rule, words, index, int(edges[-1]))
     place = place_of(edges, residue)
     return residue, place, place if order is None else int(order[place])
@@ -146,7 +147,7 @@ def facts_of(model: Model, side: Side) -> Facts:
     size = row_size(model, total)
     certain = ~model.fresh if model.draw != EXACT else np.ones(len(total), np.bool_)
     bound = np.where(certain, -1, total_bound(model.arithmetic, side.arithmetic, size))
-    words = first_words(model.seeds, model.subsequences)
+    words = first_words(model.seeds, model.subsequences).tolist()
     order, rule = walk_order(model.weights.shape[1]), model.draw
     steps: tuple[Step, ...] = ()
     if side.draw not in (None, EXACT, rule) and rule != EXACT:
