@@ -35,12 +35,13 @@ static inline void write_columns(const sampling_plan &plan, const sampling_resul
 template <class Lanes>
 static inline softmax distribution(const sampling_plan &plan, const sampling_result &out, int64_t row,
                                    const row_scratch &s) {
-  const float top = load_row(plan.logits + row * plan.columns, plan.columns, s);
-  softmax soft = log_softmax<Lanes>(top, plan.inv_temperature[row], s);
+  const float *logits = plan.logits + row * plan.columns;
+  const float top = load_row(logits, plan.columns, s);
+  softmax soft = log_softmax<Lanes>(top, plan.inv_temperature[row], logits + (row + 1 < plan.rows ? plan.columns : 0), s);
   out.lse[2 * row] = soft.lse0;
   out.lse[2 * row + 1] = soft.lse1;
   cut_result cut = {-HUGE_VALF, plan.columns};
-  if (plan.cut[row]) cut = filter<Lanes>(plan, row, top, &soft, s);
+  if (plan.cut[row]) cut = filter<Lanes>(plan, row, &soft, s);
   weigh(soft, s);
   out.lse0[row] = soft.lse0;
   out.threshold[row] = cut.threshold;

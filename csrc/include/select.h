@@ -28,53 +28,63 @@ static inline float value_of(int32_t key) {
   return x;
 }
 
-// The sum modulo 2^32 of w over columns x >= pivot, and how many they are.
-static inline uint32_t mass_from(const float *x, const uint32_t *w, int64_t vectors, float pivot, int64_t *count) {
-  const F16 edge = set_f(pivot);
-  U16 mass = set_u(0);
-  int64_t found = 0;
-  for (int64_t v = 0; v < vectors; ++v) {
-    const uint32_t hit = ge_f(load_f(x + 16 * v), edge);
-    mass = add_u(mass, keep_u(hit, load_u(w + 16 * v)));
-    found += popcount(hit);
-  }
-  *count = found;
-  return sum_u(mass);
+enum { PIVOTS = 3 };
+
+// NaN from `count` to the end of the vector begun last.
+static inline void fill_vector(float *x, int64_t count) {
+  for (; count & 15; ++count) x[count] = NAN;
 }
 
-// Moves the columns at or above (below) the pivot to to_x, to_w, which may be x, w. NaN goes nowhere; it fills the
-// vector begun last. Returns how many columns moved.
-static inline int64_t pack_side(const float *x, const uint32_t *w, int64_t vectors, float pivot, bool above, float *to_x,
-                                uint32_t *to_w) {
-  const F16 edge = set_f(pivot);
+// For each pivot the sum modulo 2^32 of w over columns x >= pivot, and how many they are.
+static inline void mass_from(const float *x, const uint32_t *w, int64_t vectors, const float *pivot, uint32_t *mass,
+                             int64_t *count) {
+  F16 edge[PIVOTS];
+  U16 sum[PIVOTS];
+  int64_t found[PIVOTS] = {0, 0, 0};
+  for (int i = 0; i < PIVOTS; ++i) edge[i] = set_f(pivot[i]), sum[i] = set_u(0);
+  for (int64_t v = 0; v < vectors; ++v) {
+    const F16 columns = load_f(x + 16 * v);
+    const U16 weights = load_u(w + 16 * v);
+    for (int i = 0; i < PIVOTS; ++i) {
+      sum[i] = add_u(sum[i], keep_ge_u(columns, edge[i], weights));
+      found[i] += popcount(ge_f(columns, edge[i]));
+    }
+  }
+  for (int i = 0; i < PIVOTS; ++i) mass[i] = sum_u(sum[i]), count[i] = found[i];
+}
+
+// Moves the columns in [from, below) to the front of x, w. NaN goes nowhere; it fills the vector begun last. Returns how
+// many columns stay.
+static inline int64_t pack_range(float *x, uint32_t *w, int64_t vectors, float from, float below) {
+  const F16 least = set_f(from), limit = set_f(below);
   int64_t moved = 0;
   for (int64_t v = 0; v < vectors; ++v) {
     const F16 columns = load_f(x + 16 * v);
     const U16 weights = load_u(w + 16 * v);
-    const uint32_t side = above ? ge_f(columns, edge) : lt_f(columns, edge);
-    pack_f(to_x + moved, columns, side);
-    pack_u(to_w + moved, weights, side);
-    moved += popcount(side);
+    const uint32_t inside = ge_f(columns, least) & lt_f(columns, limit);
+    pack_f(x + moved, columns, inside);
+    pack_u(w + moved, weights, inside);
+    moved += popcount(inside);
   }
-  for (int64_t j = moved; j & 15; ++j) to_x[j] = NAN;
+  fill_vector(x, moved);
   return moved;
 }
 
-static inline void order_two(float *a, float *b) {
-  const float low = *b < *a ? *b : *a, high = *b < *a ? *a : *b;
-  *a = low;
-  *b = high;
-}
-
-// The median of nine columns spread over `count` of them, without a branch.
-static inline float middle_of_nine(const float *x, int64_t count) {
+// Quartiles, about, of `count` columns: of nine spread over them, sorted without a branch.
+static inline void quartiles(const float *x, int64_t count, float *pivot) {
+  static const uint8_t exchange[25][2] = {{0, 3}, {1, 7}, {2, 5}, {4, 8}, {0, 7}, {2, 4}, {3, 8}, {5, 6}, {0, 2},
+                                          {1, 3}, {4, 5}, {7, 8}, {1, 4}, {3, 6}, {5, 7}, {0, 1}, {2, 4}, {3, 5},
+                                          {6, 8}, {2, 3}, {4, 5}, {6, 7}, {1, 2}, {3, 4}, {5, 6}};
   float s[9];
   for (int i = 0; i < 9; ++i) s[i] = x[(2 * i + 1) * count / 18];
-  static const uint8_t exchange[19][2] = {{1, 2}, {4, 5}, {7, 8}, {0, 1}, {3, 4}, {6, 7}, {1, 2}, {4, 5}, {7, 8}, {0, 3},
-                                          {5, 8}, {4, 7}, {3, 6}, {1, 4}, {2, 5}, {4, 7}, {4, 2}, {6, 4}, {4, 2}};
-#pragma GCC unroll 19
-  for (int i = 0; i < 19; ++i) order_two(s + exchange[i][0], s + exchange[i][1]);
-  return s[4];
+#pragma GCC unroll 25
+  for (int i = 0; i < 25; ++i) {
+    float *a = s + exchange[i][0], *b = s + exchange[i][1];
+    const float low = *b < *a ? *b : *a, high = *b < *a ? *a : *b;
+    *a = low;
+    *b = high;
+  }
+  for (int i = 0; i < PIVOTS; ++i) pivot[i] = s[2 * i + 2];
 }
 
 // The last few candidates: the mass and the count at or above each of them, sixteen at a time.
@@ -87,9 +97,8 @@ static inline threshold highest_reached(const float *x, const uint32_t *w, int64
     const F16 columns = load_f(x + 16 * v);
     U16 mass = set_u(0), number = set_u(0);
     for (int64_t i = 0; i < count; ++i) {
-      const uint32_t counted = ge_f(set_f(x[i]), columns);
-      mass = add_u(mass, keep_u(counted, set_u(w[i])));
-      number = add_u(number, keep_u(counted, set_u(1)));
+      mass = add_u(mass, keep_ge_u(set_f(x[i]), columns, set_u(w[i])));
+      number = add_u(number, keep_ge_u(set_f(x[i]), columns, set_u(1)));
     }
     uint32_t masses[16], numbers[16];
     store_u(masses, mass);
@@ -111,37 +120,86 @@ static inline threshold highest_reached(const float *x, const uint32_t *w, int64
   return best;
 }
 
-// x and w have 16 * vectors columns (padded with -inf and 0), columns with equal x have equal w, all w sum to less than
-// 2^32, and the walk over all columns reaches `ps` or `ks`. to_x, to_w: scratch of the same size plus 16.
-static inline threshold find_threshold(const float *x, const uint32_t *w, int64_t vectors, float top, uint64_t ps,
-                                       int64_t ks, float *to_x, uint32_t *to_w) {
-  enum { FEW = 16, SAMPLED_ROUNDS = 24 };
-  threshold found = {0.0f, 0, 0, 16 * vectors};
-  int32_t low = key_of(-HUGE_VALF), high = key_of(top);  // low <= the threshold's key <= high
+// Where to look for the threshold, and what lies above: a part of a walk downward.
+struct search {
+  float from, below;  // the threshold is in [from, below)
+  uint64_t mass;      // of the columns at or above `below`
+  int64_t count;      // of the columns at or above `below`
+};
+
+// x and w are the `candidates` columns in [s.from, s.below), each vector begun filled up with NaN; columns with equal x
+// have equal w, all w sum to less than 2^32, and the walk over all candidates reaches `ps` or `ks`. Overwrites x, w.
+static inline threshold find_threshold(float *x, uint32_t *w, int64_t candidates, const search &s, uint64_t ps, int64_t ks) {
+  enum { FEW = 16, SAMPLED_ROUNDS = 16 };
+  threshold found = {0.0f, s.mass, s.count, candidates};
+  int32_t low = key_of(s.from), high = key_of(s.below) - 1;  // low <= the threshold's key <= high
   for (int round = 0; low < high && found.ties > FEW; ++round) {
-    // Sampled pivots halve the candidates; after some rounds the keys are halved instead, which ends surely.
-    int32_t key = key_of(middle_of_nine(x, found.ties));
-    if (round >= SAMPLED_ROUNDS) key = static_cast<int32_t>(low + (static_cast<int64_t>(high) - low + 1) / 2);
-    if (key <= low) key = low + 1;
-    const float pivot = value_of(key);
-    int64_t count;
-    const uint64_t mass = mass_from(x, w, vectors, pivot, &count);
-    const bool reached = found.mass + mass >= ps || found.count + count >= ks;
-    if (reached) {
-      low = key;
-    } else {
-      high = key - 1;
-      found.mass += mass;
-      found.count += count;
+    // Sampled pivots quarter the candidates; after some rounds the keys are halved instead, which ends surely.
+    const int64_t vectors = (found.ties + 15) / 16;
+    float pivot[PIVOTS];
+    quartiles(x, found.ties, pivot);
+    int32_t key[PIVOTS];
+    for (int i = 0; i < PIVOTS; ++i) {
+      key[i] = key_of(pivot[i]);
+      if (round >= SAMPLED_ROUNDS) key[i] = static_cast<int32_t>(low + (static_cast<int64_t>(high) - low + 1) / 2);
+      if (key[i] <= low) key[i] = low + 1;
+      pivot[i] = value_of(key[i]);
     }
-    found.ties = pack_side(x, w, vectors, pivot, reached, to_x, to_w);
-    x = to_x;
-    w = to_w;
-    vectors = (found.ties + 15) / 16;
+    uint32_t mass[PIVOTS];
+    int64_t count[PIVOTS];
+    mass_from(x, w, vectors, pivot, mass, count);
+    const threshold above = found;
+    for (int i = PIVOTS - 1; i >= 0; --i) {
+      if (above.mass + mass[i] >= ps || above.count + count[i] >= ks) {
+        low = key[i];
+        break;
+      }
+      high = key[i] - 1;
+      found.mass = above.mass + mass[i];
+      found.count = above.count + count[i];
+    }
+    found.ties = pack_range(x, w, vectors, value_of(low), value_of(high + 1));
   }
   if (low < high) return highest_reached(x, w, found.ties, found, ps, ks);
   found.value = value_of(low) + 0.0f;
   return found;
+}
+
+// A guess of [from, below) for a whole row of 16 * vectors columns: 32 columns spread over it stand for all, and what
+// lies below the threshold is estimated rather than what lies above, since no single column dominates it.
+template <class Weigh>
+static inline search guess_range(const float *x, int64_t vectors, uint64_t ps, int64_t ks, const Weigh &weights_of) {
+  enum { SAMPLE = 32, MARGIN = 3 };
+  search guess = {-HUGE_VALF, HUGE_VALF, 0, 0};
+  if (vectors < 2 * SAMPLE / 16) return guess;
+  float column[SAMPLE];
+  uint32_t w[SAMPLE], at_or_above[SAMPLE], rank[SAMPLE];
+  uint64_t total = 0;
+  for (int i = 0; i < SAMPLE; ++i) column[i] = x[(2 * i + 1) * vectors * 16 / (2 * SAMPLE)];
+  for (int i = 0; i < SAMPLE; i += 16) store_u(w + i, weights_of(load_f(column + i)));
+  for (int i = 0; i < SAMPLE; ++i) total += w[i];
+  for (int j = 0; j < SAMPLE; j += 16) {
+    const F16 columns = load_f(column + j);
+    U16 mass = set_u(0), number = set_u(0);
+    for (int i = 0; i < SAMPLE; ++i) {
+      mass = add_u(mass, keep_ge_u(set_f(column[i]), columns, set_u(w[i])));
+      number = add_u(number, keep_ge_u(set_f(column[i]), columns, set_u(1)));
+    }
+    store_u(at_or_above + j, mass);
+    store_u(rank + j, number);
+  }
+  const uint64_t stands_for = vectors * 16 / SAMPLE;
+  int64_t place = SAMPLE + 1;
+  for (int j = 0; j < SAMPLE; ++j) {
+    const bool by_mass = (total - at_or_above[j]) * stands_for <= (uint64_t{1} << 31) - ps;
+    const bool by_count = static_cast<int64_t>(rank[j] * stands_for) >= ks;
+    if ((by_mass || by_count) && rank[j] < place) place = rank[j];
+  }
+  for (int j = 0; j < SAMPLE; ++j) {
+    if (rank[j] >= place + MARGIN && column[j] > guess.from) guess.from = column[j];
+    if (rank[j] <= place - MARGIN && column[j] < guess.below) guess.below = column[j];
+  }
+  return guess;
 }
 
 }  // namespace SIMD_NAMESPACE

@@ -5,22 +5,36 @@
 
 namespace SIMD_NAMESPACE {
 
-// exp(x) within 0.79 ULP for normal results (1 ULP of the subnormal grid below), any x but NaN; exp(-inf) = 0,
-// exp(x) = inf from 88.73 on. x = n ln 2 + r; 1 + r as an exact pair (high, low); high + (r^2 q(r) + low); times 2^n.
-static inline F16 exp_f(F16 x) {
-  const F16 one = set_f(1.0f), magic = set_f(0x1.8p23f), least = set_f(-104.0f);
-  const F16 given = x;
-  x = min_f(keep_ge_f(given, least, x), set_f(89.0f));  // results that round to 0 are not computed: underflow is slow
-  const F16 n = sub_f(fma_f(x, set_f(0x1.715476p0f), magic), magic);  // the nearest integer to x / ln 2
+// x = n ln 2 + r with n the nearest integer to x / ln 2; returns e^r and leaves n + 1.5 * 2^23 in *shifted.
+static inline F16 exp_reduced(F16 x, F16 *shifted) {
+  const F16 one = set_f(1.0f), magic = set_f(0x1.8p23f);
+  *shifted = fma_f(x, set_f(0x1.715476p0f), magic);
+  const F16 n = sub_f(*shifted, magic);
   F16 r = fma_f(n, set_f(-0x1.62e4p-1f), x);
   r = fma_f(n, set_f(-0x1.7f7d1cp-20f), r);
-  F16 q = set_f(0x1.6a4d14p-10f);
-  q = fma_f(q, r, set_f(0x1.12398ap-7f));
-  q = fma_f(q, r, set_f(0x1.5558bp-5f));
-  q = fma_f(q, r, set_f(0x1.555492p-3f));
-  q = fma_f(q, r, set_f(0x1.fffffcp-2f));
-  const F16 high = add_f(one, r), low = sub_f(r, sub_f(high, one));
-  return keep_ge_f(given, least, pow2_f(add_f(high, fma_f(q, mul_f(r, r), low)), n));
+  F16 p = set_f(0x1.6a4d14p-10f);
+  p = fma_f(p, r, set_f(0x1.12398ap-7f));
+  p = fma_f(p, r, set_f(0x1.5558bp-5f));
+  p = fma_f(p, r, set_f(0x1.555492p-3f));
+  p = fma_f(p, r, set_f(0x1.fffffcp-2f));
+  return fma_f(fma_f(p, r, one), r, one);
+}
+
+// exp(x) within 0.9 ULP for normal results (1 ULP of the subnormal grid below), any x but NaN; exp(-inf) = 0,
+// exp(x) = inf from 88.73 on. Results that round to 0 are not computed: underflow is slow.
+static inline F16 exp_f(F16 x) {
+  const F16 least = set_f(-104.0f);
+  F16 shifted;
+  const F16 reduced = exp_reduced(min_f(keep_ge_f(x, least, x), set_f(89.0f)), &shifted);
+  return keep_ge_f(x, least, pow2_f(reduced, sub_f(shifted, set_f(0x1.8p23f))));
+}
+
+// The bits of exp_f for -87 <= x <= 88, and +0 below (there exp_f is below 2^-125): for terms beside which that is
+// nothing.
+static inline F16 exp_or_zero_f(F16 x) {
+  F16 shifted;
+  const F16 reduced = exp_reduced(x, &shifted);
+  return keep_ge_f(x, set_f(-87.0f), add_exponent_f(reduced, shifted));
 }
 
 static inline float exp_one(float x) {

@@ -6,8 +6,9 @@
 //   gt_f, ge_f, lt_f (false for NaN), keep_f(mask, v) = v where the mask is set, else +0; choose_f(mask, v, other)
 //   keep_ge_f(a, b, v) = v where a >= b, else +0
 //   pow2_f(v, n) = v * 2^n rounded once, for integral n in [-152, 128] and v in [1/2, 2)
+//   add_exponent_f(v, t) = v * 2^n for t = 1.5 * 2^23 + n, where both are normal
 //   fixed31(p) = floor(p * 2^31), for p in [0, 2)
-//   set_u, load_u, store_u, add_u, max_u, keep_u, ge_u
+//   set_u, load_u, store_u, add_u, max_u, keep_u, keep_ge_u(a, b, w) = w where the floats a >= b, ge_u
 //   zero_d, add_d(d, f) = d + f, add_dd(d, e) = d + e
 //   pack_f, pack_u(to, v, mask): writes the set columns of v to `to` in order; up to 16 entries of `to` are overwritten
 //   bytes_of(mask, to): 16 bytes of 0 or 1

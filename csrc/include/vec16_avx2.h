@@ -60,6 +60,11 @@ static inline __m256 pow2_half(__m256 v, __m256 n) {
 }
 static inline F16 pow2_f(F16 v, F16 n) { return {pow2_half(v.a, n.a), pow2_half(v.b, n.b)}; }
 
+static inline __m256 add_exponent_half(__m256 v, __m256 t) {
+  return _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(v), _mm256_slli_epi32(_mm256_castps_si256(t), 23)));
+}
+static inline F16 add_exponent_f(F16 v, F16 t) { return {add_exponent_half(v.a, t.a), add_exponent_half(v.b, t.b)}; }
+
 // Conversions are signed: values from 2^31 on lose 2^31 before and get it back after.
 static inline __m256i fixed31_half(__m256 p) {
   const __m256 one = _mm256_set1_ps(0x1p31f), scaled = _mm256_mul_ps(p, one);
@@ -84,6 +89,10 @@ static inline U16 add_u(U16 x, U16 y) { return {_mm256_add_epi32(x.a, y.a), _mm2
 static inline U16 max_u(U16 x, U16 y) { return {_mm256_max_epu32(x.a, y.a), _mm256_max_epu32(x.b, y.b)}; }
 static inline U16 keep_u(uint32_t m, U16 x) {
   return {_mm256_and_si256(spread(m), x.a), _mm256_and_si256(spread(m >> 8), x.b)};
+}
+static inline U16 keep_ge_u(F16 x, F16 y, U16 w) {
+  return {_mm256_and_si256(_mm256_castps_si256(_mm256_cmp_ps(x.a, y.a, _CMP_GE_OQ)), w.a),
+          _mm256_and_si256(_mm256_castps_si256(_mm256_cmp_ps(x.b, y.b, _CMP_GE_OQ)), w.b)};
 }
 static inline uint32_t ge_u(U16 x, U16 y) {
   const U16 top = max_u(x, y);

@@ -25,6 +25,9 @@ static inline F16 keep_ge_f(F16 x, F16 y, F16 v) {
 }
 static inline F16 choose_f(uint32_t m, F16 x, F16 y) { return {_mm512_mask_mov_ps(y.v, static_cast<__mmask16>(m), x.v)}; }
 static inline F16 pow2_f(F16 v, F16 n) { return {_mm512_scalef_ps(v.v, n.v)}; }
+static inline F16 add_exponent_f(F16 v, F16 t) {
+  return {_mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(v.v), _mm512_slli_epi32(_mm512_castps_si512(t.v), 23)))};
+}
 static inline U16 fixed31(F16 p) { return {_mm512_cvttps_epu32(_mm512_mul_ps(p.v, _mm512_set1_ps(0x1p31f)))}; }
 
 static inline U16 set_u(uint32_t x) { return {_mm512_set1_epi32(static_cast<int>(x))}; }
@@ -33,6 +36,9 @@ static inline void store_u(uint32_t *to, U16 x) { _mm512_storeu_si512(to, x.v); 
 static inline U16 add_u(U16 x, U16 y) { return {_mm512_add_epi32(x.v, y.v)}; }
 static inline U16 max_u(U16 x, U16 y) { return {_mm512_max_epu32(x.v, y.v)}; }
 static inline U16 keep_u(uint32_t m, U16 x) { return {_mm512_maskz_mov_epi32(static_cast<__mmask16>(m), x.v)}; }
+static inline U16 keep_ge_u(F16 x, F16 y, U16 w) {
+  return {_mm512_maskz_mov_epi32(_mm512_cmp_ps_mask(x.v, y.v, _CMP_GE_OQ), w.v)};
+}
 static inline uint32_t ge_u(U16 x, U16 y) { return _mm512_cmpge_epu32_mask(x.v, y.v); }
 
 static inline D16 zero_d() { return {_mm512_setzero_pd(), _mm512_setzero_pd()}; }

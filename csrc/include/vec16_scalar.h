@@ -45,6 +45,15 @@ static inline float pow2_one(float v, float n) {
 }
 
 static inline F16 pow2_f(F16 v, F16 n) { VEC16(F16, pow2_one(v.v[j], n.v[j])); }
+static inline float add_exponent_one(float v, float t) {
+  uint32_t bits, shift;
+  memcpy(&bits, &v, sizeof bits);
+  memcpy(&shift, &t, sizeof shift);
+  bits += shift << 23;
+  memcpy(&v, &bits, sizeof v);
+  return v;
+}
+static inline F16 add_exponent_f(F16 v, F16 t) { VEC16(F16, add_exponent_one(v.v[j], t.v[j])); }
 static inline U16 fixed31(F16 p) { VEC16(U16, static_cast<uint32_t>(static_cast<int64_t>(p.v[j] * 0x1p31f))); }
 
 static inline U16 set_u(uint32_t a) { VEC16(U16, a); }
@@ -53,6 +62,7 @@ static inline void store_u(uint32_t *to, U16 a) { memcpy(to, a.v, sizeof a.v); }
 static inline U16 add_u(U16 a, U16 b) { VEC16(U16, a.v[j] + b.v[j]); }
 static inline U16 max_u(U16 a, U16 b) { VEC16(U16, a.v[j] > b.v[j] ? a.v[j] : b.v[j]); }
 static inline U16 keep_u(uint32_t m, U16 a) { VEC16(U16, m >> j & 1 ? a.v[j] : 0u); }
+static inline U16 keep_ge_u(F16 a, F16 b, U16 w) { VEC16(U16, a.v[j] >= b.v[j] ? w.v[j] : 0u); }
 static inline uint32_t ge_u(U16 a, U16 b) { MASK16(a.v[j] >= b.v[j]); }
 
 static inline D16 zero_d() { VEC16(D16, 0.0); }

@@ -1,6 +1,6 @@
 """exp and log as the native float samplers compute them (csrc/include/simd_math.h): for proofs that recompute weights.
 
-`exp32` is within 0.79 ULP of the true value for normal results and within 1 ULP of the grid of subnormal ones; `log32`
+`exp32` is within 0.9 ULP of the true value for normal results and within 1 ULP of the grid of subnormal ones; `log32`
 is evaluated in float64 and rounded once. The bits are the same at every SIMD level.
 """
 

@@ -30,13 +30,13 @@ def arguments(generator: np.random.Generator) -> np.ndarray:
     return np.concatenate([magnitudes, near, generator.random(100_001, np.float32) * np.float32(88)])
 
 
-def test_exp32_is_within_079_ulp(arguments: np.ndarray) -> None:
+def test_exp32_is_within_0_9_ulp(arguments: np.ndarray) -> None:
     true = np.exp(arguments.astype(np.float64))
     below = np.exp2(np.floor(np.log2(true)))  # the power of two at or below
     ulp = np.maximum(below * 2.0**-23, 2.0**-149)
     error = np.abs(exp32(arguments).astype(np.float64) - true) / ulp
     normal = true >= 2.0**-126
-    assert error[normal].max() <= 0.79
+    assert error[normal].max() <= 0.9
     assert error[~normal].max() <= 1
     assert np.count_nonzero(~normal) > 100
 
