@@ -59,12 +59,11 @@ class Model:
 class Side:
     """One side: its tokens int64[Q], and what it tells of each row; None where it does not.
 
-    `kept` bool[Q, V], `kept_count` int64[Q], `lse` float32[Q, 2], `lse0` float32[Q], `draw`; `total` int64[Q] and
-    `index` int64[Q] (which word of its stream it accepted) where its record is there and draws by the model's rule.
+    `kept` bool[Q, V], `kept_count` int64[Q], `lse` float32[Q, 2], `lse0` float32[Q], `draw`; `total` int64[Q]
+    where its record is there and draws by the model's rule.
     """
 
     name: SideName
-    describe: str
     tokens: I64
     arithmetic: Arithmetic
     kept: Mask | None = None
@@ -73,7 +72,6 @@ class Side:
     lse0: NDArray[np.float32] | None = None
     draw: str | None = None
     total: I64 | None = None
-    index: I64 | None = None
 
 
 def model_of(inputs: Inputs, baseline: Outputs, candidate: Outputs, backend: str) -> Model | None:
@@ -111,12 +109,12 @@ def side_of(name: SideName, subject: Subject, inputs: Inputs, outputs: Outputs, 
         if record.kept is not None:
             told["kept"] = record.kept
         if _draw_rule(record) == model.draw:
-            told |= {"total": record.total.astype(np.int64), "index": record.word_count.astype(np.int64) - 1}
+            told["total"] = record.total.astype(np.int64)
     if told["kept"] is not None:
         told["kept_count"] = np.count_nonzero(told["kept"], axis=1)
     if told["kept_count"] is not None:
         told["kept_count"] = told["kept_count"].astype(np.int64)
-    return Side(name, subject.describe, tokens.astype(np.int64), arithmetic_of(subject, order), **told)
+    return Side(name, tokens.astype(np.int64), arithmetic_of(subject, order), **told)
 
 
 def _draw_rule(record: Record) -> str:
