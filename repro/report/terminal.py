@@ -14,31 +14,43 @@ COLOUR = {"pass": "green", "drift": "red", "inconclusive": "yellow", "not_compar
 def print_table(view: RunView, out: IO[str], verbose: bool) -> None:
     """One line a case: a rich table on a terminal (NO_COLOR honoured), aligned plain text elsewhere. `verbose` adds
     every comparison."""
-    rows = list(table_rows(view))
     if out.isatty():
-        _print_rich(view, rows, out)
+        _print_rich(view, out)
     else:
-        out.writelines(line + "\n" for line in aligned([HEAD, *rows]))
+        out.writelines(line + "\n" for line in aligned([HEAD, *table_rows(view)]))
     if verbose:
         _print_outputs(view, out)
 
 
-def _print_rich(view: RunView, rows: Sequence[Sequence[str]], out: IO[str]) -> None:
-    from rich.box import SIMPLE_HEAD
+def _print_rich(view: RunView, out: IO[str]) -> None:
+    """Cases under their groups, so that a name fits its column; columns of one width throughout."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False)
-    for head in HEAD:
-        table.add_column(head, overflow="fold", no_wrap=head not in ("case", "causes"))
-    for case, row in zip(view.cases, rows, strict=True):
-        style = COLOUR.get(case.verdict, "yellow")
-        table.add_row(*(Text(cell, style=style if index < 2 else "") for index, cell in enumerate(row)))
-    Console(file=out, highlight=False).print(table)
+    console = Console(file=out, highlight=False)
+    cells = [row[3:] for row in table_rows(view)]
+    verdicts = [(f"{SIGN[case.verdict]} {case.verdict}", case.label) for case in view.cases]
+    rows = [(*first, *rest) for first, rest in zip(verdicts, cells, strict=True)]
+    head = ("verdict", *HEAD[2:])
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    groups = dict.fromkeys(case.group for case in view.cases)
+    for index, group in enumerate(groups):
+        if group:
+            console.print(Text(f"\n{group}", style="bold"))
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=index == 0, header_style="dim")
+        for name, width in zip(head[:-1], widths[:-1], strict=True):
+            table.add_column(name, min_width=width, no_wrap=True)
+        table.add_column(head[-1], overflow="fold")
+        for case, (verdict, *texts) in zip(view.cases, rows, strict=True):
+            if case.group == group:
+                table.add_row(Text(verdict, style=COLOUR.get(case.verdict, "yellow")), *map(Text, texts))
+        console.print(table)
+    console.print()
 
 
 def table_rows(view: RunView) -> Iterator[tuple[str, ...]]:
+    """The cells of each case under HEAD."""
     for case in view.cases:
         rate = case.rate
         cells = (rate.agreement, rate.floor_text, rate.predicted_text, rate.residual) if rate else ("-",) * 4

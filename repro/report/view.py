@@ -211,7 +211,8 @@ def percent(share: float) -> str:
 def _headline(run: RunResult) -> str:
     by = Counter(case.verdict for case in run.cases)
     parts = [f"{by[verdict]} {verdict.value.replace('_', ' ')}" for verdict in Verdict if by[verdict]]
-    return f"{len(run.cases)} cases: {', '.join(parts)}" if parts else "nothing was compared"
+    number = len(run.cases)
+    return f"{number} case{'s' if number > 1 else ''}: {', '.join(parts)}" if parts else "nothing was compared"
 
 
 def _answer(run: RunResult, causes: Mapping[str, int]) -> str:
