@@ -1,11 +1,13 @@
-"""What the tests of `exact_sample` share with its bar: hard rows, and results compared bit for bit."""
+"""What the samplers' tests share: the hard rows of the bar `exact`, and an interpreter that patches once a launch."""
 
 from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -21,3 +23,29 @@ def exact_rows() -> ModuleType:
     sys.modules[path.stem] = module
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="session")
+def quick_interpreter() -> Iterator[None]:
+    """Triton's interpreter patches its language modules again at every call of a device function, which takes most of a
+    run's time and changes nothing: within one launch each set of modules is patched once."""
+    interpreter = pytest.importorskip("triton.runtime.interpreter")
+    language = pytest.importorskip("triton.language")
+    patch, run = interpreter._patch_lang, interpreter.GridExecutor.__call__
+    done: dict[tuple[bool, bool], Any] = {}
+
+    def patch_once(fn: Any) -> Any:
+        modules = list(fn.__globals__.values())
+        names = (any(m is language for m in modules), any(m is language.core for m in modules))
+        if names not in done:
+            done[names] = patch(fn)
+        return done[names]
+
+    def run_anew(self: Any, *arguments: Any, **options: Any) -> Any:
+        done.clear()
+        return run(self, *arguments, **options)
+
+    with pytest.MonkeyPatch.context() as change:
+        change.setattr(interpreter, "_patch_lang", patch_once)
+        change.setattr(interpreter.GridExecutor, "__call__", run_anew)
+        yield
