@@ -52,10 +52,11 @@ def test_wheel_works_outside_the_repository(wheel: Path, tmp_path: Path) -> None
     code = (
         "import numpy as np, deepinfer\n"
         "from deepinfer.sampling import SamplerInputs, sample\n"
-        "from harness.recorded import load\n"
+        "from harness.recorded import load_inputs\n"
         "x = SamplerInputs(np.zeros((2, 5), np.float32), seq_seed=[1, 2])\n"
         "twin = sample('exact_sample', x, backend='reference').tokens\n"
         "assert (sample('exact_sample', x, backend='native').tokens == twin).all()\n"
+        "assert load_inputs('real', 'engine')['logits'].shape == (250, 4096)\n"
         "print(deepinfer.__file__)\n"
     )
     done = subprocess.run(
