@@ -13,7 +13,7 @@ TORCH_ARGS := $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX))
 .PHONY: demo test check bars gpu samples clean
 
 demo: .venv/core
-	$(BIN)/repro run --suite sampling --out $(OUT)
+	$(BIN)/repro run --suite sampling --jobs 2 --out $(OUT)
 
 test: .venv/dev
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile

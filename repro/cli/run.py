@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 @click.option("--backend", default="native", show_default=True, help="Backend of this project's samplers.")
 @click.option("--outputs", metavar="NAME,...", help="Compare these outputs only.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR.repro", help="Write a run folder.")
+@click.option("--jobs", type=int, default=1, show_default=True, help="Processes; the result does not depend on it.")
 @click.option("--json", "as_json", is_flag=True, help="Print verdict.json instead of the table.")
 @click.option("--exit-zero", is_flag=True, help="Exit code 0 whatever the verdict.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no table.")
@@ -38,6 +39,7 @@ def run(
     backend: str,
     outputs: str | None,
     out: Path | None,
+    jobs: int,
     as_json: bool,
     exit_zero: bool,
     quiet: bool,
@@ -55,7 +57,7 @@ def run(
     sys.path.insert(0, os.getcwd())  # for module:function
     cases = _cases(suite, patterns, baseline, candidate, backend, outputs)
 
-    from harness.runner import run as run_cases
+    from harness.parallel import run_parallel
     from repro.cli.progress import steps
     from repro.report.folder import folder_files
     from repro.report.terminal import closing_lines, print_table
@@ -64,7 +66,9 @@ def run(
 
     options = {"case": patterns, "baseline": baseline, "candidate": candidate, "backend": backend, "outputs": outputs}
     with steps(quiet) as progress:
-        result = run_cases(cases, explain=_explain(backend), progress=progress, suite=suite, options=options)
+        result = run_parallel(
+            cases, jobs=jobs, explain=_explain(backend), progress=progress, suite=suite, options=options
+        )
     view = view_of(result)
     if out is not None:
         write_folder(out, folder_files(result))
