@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.agreement import percent, rate_of, sentence
+from harness.agreement import is_rate, percent, rate_of, sentence
 from harness.case import Case, Floor, Inputs, Outputs
+from harness.clusters import clustered_rate
 from harness.plain import plain
-from harness.result import Attribution, Comparison, worst
+from harness.result import Attribution, Comparison, Rate, worst
 
 Mask = NDArray[np.bool_]
 UNEXPLAINED = "unexplained"
@@ -59,23 +60,53 @@ def explained(
     )
 
 
-def with_attribution(comparison: Comparison, attribution: Attribution | None, floor: Floor) -> Comparison:
+@dataclass(frozen=True)
+class Clustered:
+    """Rows that are not independent: the cluster of each, and which of them differ."""
+
+    labels: NDArray[Any]
+    differing: Mask
+
+
+def with_attribution(
+    comparison: Comparison, attribution: Attribution | None, floor: Floor, clustered: Clustered | None = None
+) -> Comparison:
     """The agreement with its residual: the unexplained rows against the residual floor, which joins the verdict.
 
-    Without an attribution every differing row is unexplained.
+    Without an attribution every differing row is unexplained. Where rows are `clustered` and the residual floor is a
+    rate's, so is the residual.
     """
     assert comparison.rate is not None
-    unexplained = comparison.differing if attribution is None else attribution.unexplained
-    residual = rate_of(comparison.rows - unexplained, comparison.rows, floor.residual)
+    if clustered is not None and is_rate(floor.residual):
+        residual = clustered_rate(~_unexplained(clustered, attribution), clustered.labels, floor.residual)
+    else:
+        unexplained = comparison.differing if attribution is None else attribution.unexplained
+        residual = rate_of(comparison.rows - unexplained, comparison.rows, floor.residual)
+    return rejudged(replace(comparison, attribution=attribution), comparison.rate, residual)
+
+
+def rejudged(comparison: Comparison, rate: Rate, residual: Rate) -> Comparison:
+    """The same comparison of a drawn output with these rates, its verdict and its reason."""
+    attribution = comparison.attribution
     predicted = None if attribution is None else attribution.predicted
-    without = " (nothing was explained)" if attribution is None and unexplained else ""
+    without = " (nothing was explained)" if attribution is None and residual.equal < residual.rows else ""
+    gate = "" if residual.floor is None else f", floor {100 * residual.floor:.6g} %: {residual.verdict.value}"
     return replace(
         comparison,
-        verdict=worst([comparison.rate.verdict, residual.verdict]),
-        reason=f"{sentence(comparison.rate, predicted)}; residual {residual.equal}/{residual.rows}{without},"
-        f" floor {100 * floor.residual:.6g} %: {residual.verdict.value}",
+        verdict=worst([rate.verdict, residual.verdict]),
+        reason=f"{sentence(rate, predicted)}; residual {residual.equal}/{residual.rows}{without}{gate}",
+        rate=rate,
         attribution=None if attribution is None else replace(attribution, residual=residual),
     )
+
+
+def _unexplained(clustered: Clustered, attribution: Attribution | None) -> Mask:
+    """The differing rows that have no cause."""
+    left = clustered.differing.copy()
+    for row in () if attribution is None else attribution.rows:
+        if row["cause"] != UNEXPLAINED:
+            left[row["row"]] = False
+    return left
 
 
 def flags(comparison: Comparison) -> list[str]:

@@ -77,6 +77,20 @@ class Library:
         parameters = {"purpose": int(config[-1])} if kind in DRAW_KINDS else dict(CONFIGS[config])
         return {**self._arrays, **parameters, "draw": "modulo_reject", "numbering": "deepinfer"}
 
+    def grown(self, kind: str, config: str, blocks: int) -> dict[str, Any]:
+        """The rows of `inputs`, then the same rows again at positions that none of them had: other random words.
+
+        Nothing was recorded for the rows after the first block.
+        """
+        inputs = self.inputs(kind, config)
+        rows, stride = len(inputs["position"]), int(inputs["position"].max()) + 1
+        grown = {
+            name: np.concatenate([value] * blocks) if isinstance(value, np.ndarray) else value
+            for name, value in inputs.items()
+        }
+        grown["position"] += np.repeat(np.arange(blocks, dtype=np.int64) * stride, rows)
+        return grown
+
 
 def _load_arrays(kind: str) -> dict[str, Array]:
     if kind in DRAW_KINDS:
