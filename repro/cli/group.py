@@ -15,6 +15,7 @@ COMMANDS = {
     "sample": ("repro.cli.sample:sample", "Draw one token for each row of a file of logits."),
     "rng": ("repro.cli.rng:rng", "Print random words and compare them with cuRAND's."),
     "streams": ("repro.cli.streams:streams", "Show how other systems number their random words, and print them."),
+    "diagnose": ("repro.cli.diagnose:diagnose", "Find which assumption about a run explains its tokens."),
     "env": ("repro.cli.env:env", "Show what is installed and what it makes possible."),
 }
 """Command name -> (module:attribute, one line of help)."""

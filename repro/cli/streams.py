@@ -18,9 +18,16 @@ KINDS = ("words", "uniforms", "normals", "exponentials")
 @click.option("--fact", "facts", multiple=True, metavar="NAME=VALUE", help="A fact the stream depends on; repeat it.")
 @click.option("--as", "kind", type=click.Choice(KINDS), default="words", show_default=True)
 @click.option("-n", "--count", type=int, help="Print this many values instead of the entry.")
+@click.option("--samplers", is_flag=True, help="List the samplers, or show the sampler ENGINE.")
 @click.option("--markdown", is_flag=True, help="Print docs/streams.md.")
 def streams(
-    engine: str | None, version: str | None, facts: tuple[str, ...], kind: str, count: int | None, markdown: bool
+    engine: str | None,
+    version: str | None,
+    facts: tuple[str, ...],
+    kind: str,
+    count: int | None,
+    samplers: bool,
+    markdown: bool,
 ) -> int:
     """List the random streams that are known, show what ENGINE depends on, or print its values.
 
@@ -32,6 +39,9 @@ def streams(
 
     if markdown:
         sys.stdout.write(page.markdown())
+        return 0
+    if samplers:
+        print("\n".join(page.sampler_lines(engine)))
         return 0
     if engine is None:
         head = ("engine", "versions", "status", "offset unit", "facts")

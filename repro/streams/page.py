@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from repro.streams.entry import Entry
+from repro.streams.entry import Entry, Fact
+from repro.streams.samplers import SAMPLERS, Sampler, sampler
 from repro.streams.table import ENTRIES
 
 HEAD = """# Streams of other systems
@@ -25,10 +26,43 @@ ROWS = (
     ("Evidence", "evidence"),
 )
 
+SAMPLER_HEAD = """# Samplers of other systems
+
+`repro.streams.samplers.replay(engine, version, rows, ...)` gives each row's token with a certificate. *Exact*: only
+integers, or arithmetic that is specified to the last bit. *Certain*: no other token is possible while every float lies
+within the bound that the replay states. *Ambiguous*: the token is one of a stated set. `repro streams --samplers` lists
+them, `repro diagnose` tells which assumption about a run broke.
+"""
+
+SAMPLER_ROWS = (
+    ("Noise", "noise"),
+    ("Token", "rule"),
+    ("Filters, in order", "filters"),
+    ("Best certificate", "certificate"),
+    ("Evidence", "evidence"),
+)
+
+NOT_REPRODUCED = """## What is not reproduced
+
+Recorded arrays beside which nothing can be said, and why.
+
+- vLLM V1's rejection sampler with draft probabilities (16 rows on a CPU, 16 on a GPU): the draft probabilities were not
+  recorded. With one-hot drafts its tokens, and in both cases its uniforms, are reproduced.
+- torch CPU `multinomial` row by row (`multinomial_rows`): its weights were not recorded.
+- SGLang's number of kept columns for top_p = 1 on the rank path: it follows the order in which the device adds up the
+  row (its own CPU and GPU runs differ on 26 of 64 rows). The recorded number lies between the sure and the possible
+  columns on every row; the tokens are reproduced.
+- Normals, log-normals, Cauchy and exponential values of GPUs, normals of JAX and of torch's CPU: hardware or vendor
+  approximations, within the bounds that the streams state; integers, uniforms and words are exact.
+- XLA's `unsafe_rbg` and `rbg` on other backends than a CPU; cuRAND's DYNAMIC ordering.
+"""
+
 
 def markdown() -> str:
     """The whole page."""
-    return "\n".join([HEAD, *_overview(), *(line for entry in ENTRIES for line in _section(entry))]) + "\n"
+    streams = [line for entry in ENTRIES for line in _section(entry)]
+    samplers = [line for known in SAMPLERS for line in _sampler_section(known)]
+    return "\n".join([HEAD, *_overview(), *streams, SAMPLER_HEAD, *_sampler_overview(), *samplers, NOT_REPRODUCED])
 
 
 def lines(entry: Entry) -> Iterator[str]:
@@ -37,10 +71,29 @@ def lines(entry: Entry) -> Iterator[str]:
     for label, name in ROWS:
         yield f"  {label.lower() + ':':<26}{getattr(entry, name)}"
     yield f"  {'sources:':<26}{'; '.join(entry.sources)}"
+    yield from _facts(entry.facts)
+
+
+def sampler_lines(engine: str | None) -> Iterator[str]:
+    """The list of samplers, or one of them, for a terminal."""
+    if engine is None:
+        for known in SAMPLERS:
+            yield f"{known.engine:<18}{', '.join(known.versions):<40}{known.certificate:<9}{known.status}"
+        return
+    known = sampler(engine)
+    yield f"{known.engine} ({known.status}), versions {', '.join(known.versions)}, takes {known.rows}"
+    for label, name in SAMPLER_ROWS:
+        yield f"  {label.lower() + ':':<26}{getattr(known, name)}"
+    yield f"  {'sources:':<26}{'; '.join(known.sources)}"
+    yield from _facts(known.facts)
+
+
+def _facts(facts: tuple[Fact, ...]) -> Iterator[str]:
     yield "  facts:"
-    for fact in entry.facts:
+    for fact in facts:
         allowed = ", ".join(map(str, fact.choices)) if fact.choices else f"{fact.least} to {_power(fact.most)}"
-        yield f"    {fact.name:<16} {fact.meaning}; {fact.where} [{allowed}]"
+        each = ", one a row" if fact.per_row else ""
+        yield f"    {fact.name:<16} {fact.meaning}; {fact.where} [{allowed}{each}]"
 
 
 def _overview() -> Iterator[str]:
@@ -73,6 +126,39 @@ def _section(entry: Entry) -> Iterator[str]:
     yield ""
     for fact in entry.facts:
         yield f"- `{fact.name}`: {fact.meaning}; find it in {fact.where}"
+    yield ""
+
+
+def _sampler_overview() -> Iterator[str]:
+    yield "| sampler | versions | takes | facts | noise | best certificate | status |"
+    yield "|---|---|---|---|---|---|---|"
+    for known in SAMPLERS:
+        cells = (
+            known.engine,
+            ", ".join(known.versions),
+            known.rows,
+            ", ".join(f"`{fact.name}`" for fact in known.facts),
+            known.noise,
+            known.certificate,
+            known.status,
+        )
+        yield f"| {' | '.join(cells)} |"
+    yield ""
+
+
+def _sampler_section(known: Sampler) -> Iterator[str]:
+    yield f"### Sampler {known.engine}"
+    yield ""
+    yield f"{known.status.capitalize()}; versions {', '.join(known.versions)}; takes {known.rows}."
+    yield ""
+    yield "| | |"
+    yield "|---|---|"
+    for label, name in SAMPLER_ROWS:
+        yield f"| {label} | {getattr(known, name)} |"
+    yield f"| Sources | {'; '.join(known.sources)} |"
+    yield ""
+    for fact in known.facts:
+        yield f"- `{fact.name}`{' (one a row)' if fact.per_row else ''}: {fact.meaning}; find it in {fact.where}"
     yield ""
 
 

@@ -41,6 +41,8 @@ def sum_error(columns: int, lanes: int) -> float:
 
 def top_k_all_ties(logits: F32, k: NDArray[np.int64]) -> F32:
     """-inf below the k-th largest value; every tie of it stays."""
+    if (k >= logits.shape[1]).all():
+        return logits
     ordered = np.sort(logits, axis=1)
     threshold = np.take_along_axis(ordered, (logits.shape[1] - k)[:, None], axis=1)
     return np.where(logits < threshold, np.float32(-np.inf), logits)
@@ -48,6 +50,8 @@ def top_k_all_ties(logits: F32, k: NDArray[np.int64]) -> F32:
 
 def top_k_first_ties(logits: F32, k: NDArray[np.int64]) -> F32:
     """-inf outside exactly k columns; of equal values the first columns stay."""
+    if (k >= logits.shape[1]).all():
+        return logits
     order = np.argsort(-logits, axis=1, kind="stable")
     rank = np.empty_like(order)
     np.put_along_axis(rank, order, np.broadcast_to(np.arange(logits.shape[1]), order.shape), axis=1)
@@ -61,6 +65,8 @@ def top_p_mass(logits: F32, top_p: F32, error: float, band: float = 0.0) -> Cut:
     for an engine that searches the threshold by bisection, within `band` of it times the largest probability.
     """
     alive = logits > -np.inf
+    if (top_p >= 1).all():
+        return Cut(alive, np.zeros(logits.shape, np.bool_))
     probability = softmax(logits)
     order = np.argsort(-logits, axis=1, kind="stable")
     ordered = np.take_along_axis(probability, order, axis=1)
@@ -83,6 +89,8 @@ def top_p_mass(logits: F32, top_p: F32, error: float, band: float = 0.0) -> Cut:
 
 def min_p_share(logits: F32, cut: Cut, min_p: F32, error: float) -> Cut:
     """Of a cut, the columns of at least min_p times the largest probability; doubtful within the relative `error`."""
+    if not min_p.any():
+        return cut
     with np.errstate(divide="ignore", invalid="ignore"):
         distance = logits.astype(np.float64) - logits.max(axis=1, keepdims=True)
         limit = np.where(min_p > 0, np.log(min_p.astype(np.float64)), -np.inf)[:, None]

@@ -38,5 +38,7 @@ def choice(probabilities: NDArray[np.float64], u: float) -> int:
 
 def _uniform(name: str, seed: int, draws: int) -> float:
     if name == LEGACY:
+        if seed >= 2**32:
+            raise InputError(f"seed is {seed}: RandomState takes seeds below 2^32")
         return float(np.random.RandomState(seed).random_sample(draws + 1)[-1])
     return float(NumpyBits(name, seed).uniforms(draws + 1)[-1])

@@ -9,6 +9,9 @@ import pytest
 
 from deepinfer.errors import InputError
 from repro.streams.samplers import replay
+from repro.streams.samplers.vllm_v1_rejection import verify
+from repro.streams.torch_cpu import TorchCpu
+from repro.streams.torch_cuda import TorchCuda
 
 from .helpers import GPU, A, B, check
 
@@ -191,3 +194,29 @@ def test_what_a_sampler_would_not_do_is_refused(zoo: Zoo) -> None:
     jax = {"impl": "threefry2x32", "x64": False, "partitionable": True, "mode": "low", "keying": "row"}
     with pytest.raises(InputError, match="JAX has no filters"):
         replay("jax", "0.10.2", zoo.logits, seed=zoo.seeds, top_p=0.5, **jax)
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_vllm_v1_verifies_drafts(zoo: Zoo, device: str) -> None:
+    """16 requests of three one-hot drafts; 4095 follows when all stay. With draft probabilities, which were not
+    recorded, the uniforms alone."""
+    arrays = zoo.cpu if device == "cpu" else zoo.gpu
+    prefix = f"vllm_v1_{device}.0.33.0.rejection."
+    for request, seed in enumerate(zoo.seeds[:16].tolist()):
+        generator = TorchCpu(seed, 0) if device == "cpu" else TorchCuda(seed, 0, 132, 2048)
+        rows = slice(3 * request, 3 * request + 3)
+        made = verify(generator, zoo.logits[rows], arrays[prefix + "onehot.draft"][rows].tolist(), 4095)
+        assert not made.close
+        assert np.array_equal(made.tokens, arrays[prefix + "onehot.tokens"][request])
+        for kind in ("onehot", "draftprobs"):
+            assert np.array_equal(made.uniforms, arrays[f"{prefix}{kind}.uniform"][request])
+
+
+def test_drafts_that_the_target_gives_no_mass_are_refused() -> None:
+    logits = np.zeros((1, 8), np.float32)
+    logits[0, 3] = -np.inf
+    certain = np.eye(8, dtype=np.float32)[[3]]
+    for draft_probs in (None, certain):
+        made = verify(TorchCpu(1, 0), logits, [3], 7, draft_probs)
+        assert made.tokens[0] != 3
+        assert made.tokens[1] == -1
