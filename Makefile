@@ -5,12 +5,13 @@ TORCH_INDEX ?=
 TORCH ?= torch==2.13.0
 TRITON ?= triton==3.6.0
 OUT ?= reports/demo.repro
+BARS ?= demo rng samplers exact drift sample_stream
 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt
 TORCH_ARGS := $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX))
 
-.PHONY: demo test check bars gpu samples clean
+.PHONY: demo test check bars gpu clean
 
 demo: .venv/core
 	$(BIN)/repro run --suite sampling --jobs 2 --out $(OUT)
@@ -25,7 +26,11 @@ check: .venv/dev
 	$(BIN)/lint-imports
 
 bars: .venv/dev
-	for bar in benchmarks/*.py; do $(BIN)/python $$bar --out reports/bars/$$(basename $$bar .py).json || exit 1; done
+	for bar in $(BARS); do $(BIN)/python benchmarks/$$bar.py --out reports/bars/$$bar.json || exit 1; done
+
+# on a machine with a GPU, and torch, triton and nvcc of its own
+gpu:
+	$(PYTHON) benchmarks/gpu/run_all.py --out reports/h200
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache
