@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from deepinfer.errors import unknown_name
+from deepinfer.errors import InputError, unknown_name
 
 SUFFIXES = (".parquet", ".jsonl")
 
@@ -34,6 +34,8 @@ def rows_sink(path: Path | None, stdout: IO[str]) -> Iterator[Sink]:
         return
     if path.suffix not in SUFFIXES:
         raise unknown_name("output type", path.suffix or path.name, SUFFIXES)
+    if not path.parent.is_dir():
+        raise InputError(f"--out {path}: there is no folder {path.parent}: make it first")
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     os.close(handle)
     try:
