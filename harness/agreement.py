@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from scipy import stats
+from scipy import special, stats
 
 from deepinfer.errors import InputError
 from harness.result import Predicted, Rate, Verdict
@@ -22,12 +22,12 @@ POWER = 0.9
 
 def lower_bound(equal: float, rows: float, alpha: float = ALPHA) -> float:
     """Exact one-sided lower bound of the rate; a count may be fractional when planning."""
-    return float(stats.beta.ppf(alpha, equal, rows - equal + 1)) if equal > 0 else 0.0
+    return float(special.betaincinv(equal, rows - equal + 1, alpha)) if equal > 0 else 0.0
 
 
 def upper_bound(equal: float, rows: float, alpha: float = ALPHA) -> float:
     """Exact one-sided upper bound of the rate."""
-    return float(stats.beta.ppf(1 - alpha, equal + 1, rows - equal)) if equal < rows else 1.0
+    return float(special.betaincinv(equal + 1, rows - equal, 1 - alpha)) if equal < rows else 1.0
 
 
 def p_at_most(equal: float, rows: float, floor: float) -> float:
