@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from repro.streams.edge_words import DRIVEN, WORDS, edges
 from repro.streams.entry import Entry, Fact
 from repro.streams.samplers import SAMPLERS, Sampler, sampler
 from repro.streams.table import ENTRIES
@@ -42,6 +43,14 @@ SAMPLER_ROWS = (
     ("Evidence", "evidence"),
 )
 
+EDGE_HEAD = """## Edge words
+
+What each sampler makes of six words (two equal ones where it takes two): a race's noise at one column while the others
+get a middling word, and the column that a scan returns from 32 whose first and last are masked. *Unlikely*: a word at
+which a column 100 nats behind is drawn; *masked*: one at which a column of probability 0 is drawn (its score is NaN:
+torch's argmax takes it, Triton's maximum was not run on it). No sampler gives an id out of range at these words.
+"""
+
 NOT_REPRODUCED = """## What is not reproduced
 
 Recorded arrays beside which nothing can be said, and why.
@@ -62,7 +71,8 @@ def markdown() -> str:
     """The whole page."""
     streams = [line for entry in ENTRIES for line in _section(entry)]
     samplers = [line for known in SAMPLERS for line in _sampler_section(known)]
-    return "\n".join([HEAD, *_overview(), *streams, SAMPLER_HEAD, *_sampler_overview(), *samplers, NOT_REPRODUCED])
+    parts = [*_overview(), *streams, SAMPLER_HEAD, *_sampler_overview(), *samplers, EDGE_HEAD, *_edges()]
+    return "\n".join([HEAD, *parts, NOT_REPRODUCED])
 
 
 def lines(entry: Entry) -> Iterator[str]:
@@ -159,6 +169,21 @@ def _sampler_section(known: Sampler) -> Iterator[str]:
     yield ""
     for fact in known.facts:
         yield f"- `{fact.name}`{' (one a row)' if fact.per_row else ''}: {fact.meaning}; find it in {fact.where}"
+    yield ""
+
+
+def _edges() -> Iterator[str]:
+    yield "| sampler | version | kind | " + " | ".join(f"`{word:08x}`" for word in WORDS) + " | unlikely | masked |"
+    yield "|---" * (5 + len(WORDS)) + "|"
+    found = edges()
+    for made in DRIVEN:
+        own = [edge for edge in found if (edge.engine, edge.version) == (made.engine, made.version)]
+        values = [f"{edge.value:.2f}" if made.noise else f"{edge.value:.0f}" for edge in own]
+        marks = [
+            ", ".join(f"`{edge.word:08x}`" for edge in own if getattr(edge, name)) for name in ("behind", "masked")
+        ]
+        cells = (made.engine, made.version, "noise" if made.noise else "column", *values, *(m or "no" for m in marks))
+        yield f"| {' | '.join(cells)} |"
     yield ""
 
 

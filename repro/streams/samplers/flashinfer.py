@@ -114,7 +114,11 @@ def _gumbel(version: str, seed: int, offset: int, row: int, columns: int) -> F64
     vec = math.gcd(4, columns)
     first = (row * columns) % 2**32 + np.arange(0, columns, vec, dtype=np.uint64)
     words = words_many([seed], first & np.uint64(0xFFFFFFFF), [offset], 4)[:, :vec].reshape(-1)
-    u = uniform_from_words(words)
+    return gumbel(version, uniform_from_words(words))
+
+
+def gumbel(version: str, u: F32) -> F64:
+    """-ln 2 log2(-log2 u): 0.6 adds 1e-20 to both arguments, 0.7 scales u by 1 - 2^-23."""
     if version in ADVANCES_BEFORE:
         tiny = np.float32(1e-20)
         inner = (-np.log2((u + tiny).astype(np.float64))).astype(np.float32) + tiny

@@ -43,9 +43,14 @@ def replay(version: str, logits: F32, params: Params, facts: dict[str, Any]) -> 
 
 
 def uniform(seed: int, draws: int) -> float:
-    """std::uniform_real_distribution<double> of libstdc++: two words a draw, the first is the lower half."""
+    """std::uniform_real_distribution<double> of libstdc++: two words a draw."""
     low, high = mt19937_words(seed, 2 * draws, 2).tolist()
-    return float((low + high * 2.0**32) / 2.0**64)
+    return uniform_of_words(low, high)
+
+
+def uniform_of_words(low: int, high: int) -> float:
+    """In [0, 1): the first word is the lower half, and what rounds to 1 becomes the float64 below."""
+    return min(float((low + high * 2.0**32) / 2.0**64), 1 - 2.0**-53)
 
 
 def _chain(row: F32, params: Params, index: int, chain: str) -> tuple[Any, Any, list[tuple[Any, Any]]]:

@@ -31,9 +31,7 @@ def replay(version: str, logits: F32, params: Params, facts: dict[str, Any]) -> 
     words = tokens.vllm_hashes(facts["seed"], facts["position"], columns, role)
     if facts["precision"] == "float64":
         second = tokens.vllm_hashes(facts["seed"], facts["position"], columns, role, tokens.SECOND_WORD)
-        noise = -np.log(-np.log(tokens.vllm_uniform_double(words, second)))
-        error = logit_error + 2.0**-48 * (1 + np.abs(noise))
-        return race("vllm_v2", version, scaled.astype(np.float64) + noise, error, cut, DOUBLE_BOUND)
+        return _double_race("vllm_v2", version, scaled, tokens.vllm_uniform_double(words, second), logit_error, cut)
     noise = gumbel(tokens.vllm_uniform(words))
     return _float_race("vllm_v2", version, scaled, noise, logit_error, cut)
 
@@ -45,16 +43,38 @@ def replay_philox(version: str, logits: F32, params: Params, facts: dict[str, An
     salt = tokens.DRAFT_SALT if facts["role"] == "draft" and version == "0.30.0" else 0
     pairs = zip(facts["seed"], facts["position"], strict=True)
     streams = [tokens.VllmV2PhiloxNoise(seed % 2**64, position + salt) for seed, position in pairs]
-    if version == "0.20.0" or facts["precision"] == "float64":
-        noise = np.stack([-np.log(-np.log(made.uniform_doubles(logits.shape[1]))) for made in streams])
-        error = logit_error + 2.0**-48 * (1 + np.abs(noise))
-        return race("vllm_v2_philox", version, scaled.astype(np.float64) + noise, error, cut, DOUBLE_BOUND)
+    if is_double(version, facts["precision"]):
+        wide = np.stack([made.uniform_doubles(logits.shape[1]) for made in streams])
+        return _double_race("vllm_v2_philox", version, scaled, wide, logit_error, cut)
     u = np.stack([made.uniforms(logits.shape[1]) for made in streams])
+    return _float_race("vllm_v2_philox", version, scaled, philox_gumbel(version, u), logit_error, cut)
+
+
+def is_double(version: str, precision: str) -> bool:
+    """Whether the noise is float64: always in 0.20."""
+    return version == "0.20.0" or precision == "float64"
+
+
+def philox_gumbel(version: str, u: F32) -> F64:
+    """-ln(-ln u) in 0.22, -ln(-log1p(-u)) since; u is kept above the smallest normal float32, or tl.rand's least."""
     if version == "0.22.0":
-        inner = -np.log(np.maximum(u, np.float32(2.0**-126)).astype(np.float64))
+        inner: F64 = -np.log(np.maximum(u, np.float32(2.0**-126)).astype(np.float64))
     else:
         inner = -np.log1p(-np.maximum(u, np.float32(4.6566127342e-10)).astype(np.float64))
-    return _float_race("vllm_v2_philox", version, scaled, -np.log(inner), logit_error, cut)
+    return -np.log(inner)
+
+
+def double_gumbel(u: F64) -> F64:
+    """-ln(-ln u) in float64; u is kept above the smallest normal number, 1 gives infinity."""
+    with np.errstate(divide="ignore"):
+        noise: F64 = -np.log(-np.log(np.maximum(u, 2.0**-1022)))
+    return noise
+
+
+def _double_race(engine: str, version: str, scaled: F32, u: F64, logit_error: F64, cut: cuts.Cut) -> Replay:
+    noise = double_gumbel(u)
+    error = logit_error + 2.0**-48 * (1 + np.abs(noise))
+    return race(engine, version, scaled.astype(np.float64) + noise, error, cut, DOUBLE_BOUND)
 
 
 def _float_race(engine: str, version: str, scaled: F32, noise: F64, logit_error: F64, cut: cuts.Cut) -> Replay:
