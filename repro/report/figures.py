@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from harness.explanation import UNEXPLAINED
 from repro.report.svg import ROLE, WIDE, new_figure
-from repro.report.view import UNEXPLAINED, cause_name
+from repro.report.words import cause_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,8 @@ from typing import Any
 from harness.result import RunResult
 from repro.drift.story import RowStory
 from repro.report.pictures import pictures_of
-from repro.report.view import SIGN, TEXTS, RunView
+from repro.report.view import RunView
+from repro.report.words import SIGN, TEXTS
 
 MAX_BYTES = 2_000_000
 ROW_LIMITS = (50, 20, 10, 5, 2, 1, 0)

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from repro.report.terminal import HEAD, closing_lines, table_rows
-from repro.report.view import SIGN, RunView
+from repro.report.view import RunView
+from repro.report.words import SIGN
 
 
 def summary(view: RunView) -> str:

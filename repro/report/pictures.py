@@ -10,7 +10,8 @@ from harness.result import CaseResult, RunResult
 from repro.report import figures
 from repro.report.draw_figure import Side, draw
 from repro.report.svg import drawing
-from repro.report.view import CaseView, RunView, add_up, totals_text
+from repro.report.view import CaseView, RunView, add_up
+from repro.report.words import totals_text
 
 MAX_LINES = 80
 """Lines of one picture."""

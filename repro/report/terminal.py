@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import IO
 
-from repro.report.view import SIGN, RunView, explain_command
+from repro.report.view import RunView
+from repro.report.words import SIGN, explain_command
 
 HEAD = ("", "verdict", "case", "agreement (95 %)", "floor", "predicted", "residual", "kept", "causes")
 COLOUR = {"pass": "green", "drift": "red", "inconclusive": "yellow", "not_comparable": "magenta", "error": "red"}
@@ -30,7 +31,7 @@ def _print_rich(view: RunView, out: IO[str]) -> None:
 
     console = Console(file=out, highlight=False)
     cells = [row[3:] for row in table_rows(view)]
-    verdicts = [(f"{SIGN[case.verdict]} {case.verdict}", case.label) for case in view.cases]
+    verdicts = [(f"{SIGN[case.verdict]} {case.verdict_text}", case.label) for case in view.cases]
     rows = [(*first, *rest) for first, rest in zip(verdicts, cells, strict=True)]
     head = ("verdict", *HEAD[2:])
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
@@ -54,7 +55,7 @@ def table_rows(view: RunView) -> Iterator[tuple[str, ...]]:
     for case in view.cases:
         rate = case.rate
         cells = (rate.agreement, rate.floor_text, rate.predicted_text, rate.residual) if rate else ("-",) * 4
-        yield (SIGN[case.verdict], case.verdict, case.name, *cells, case.kept, case.cause_text)
+        yield (SIGN[case.verdict], case.verdict_text, case.name, *cells, case.kept, case.cause_text)
 
 
 def _print_outputs(view: RunView, out: IO[str]) -> None:

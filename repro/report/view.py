@@ -1,4 +1,4 @@
-"""What a report says, in words and rounded numbers: the only place where a result is formatted.
+"""What a report says, in words and rounded numbers: with words.py the only place where a result is formatted.
 
 HTML, Markdown, terminal and `verdict.json` are written from a RunView. It is a function of the RunResult alone.
 """
@@ -6,35 +6,23 @@ HTML, Markdown, terminal and `verdict.json` are written from a RunView. It is a 
 from __future__ import annotations
 
 import re
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from harness.result import Attribution, CaseResult, Comparison, Difference, RunResult, Verdict
+from harness.explanation import UNEXPLAINED
+from harness.result import SEVERITY, Attribution, CaseResult, Comparison, RunResult, Verdict
 from repro.drift.story import RowStory, story
-
-UNEXPLAINED = "unexplained"
-TEXTS = {
-    "causes": "A cause is named only where changing that one thing gives the other side's token back.",
-    "agreement": "The line is the 95 % Wilson interval of what was measured; the floor is what the exact one-sided "
-    "lower bound must reach; the band is the 99 % interval predicted from the rows alone. "
-    "Cases that pass with every row equal are in the table only.",
-    "step": "A word is drawn and rejected when it is at or above the limit, the largest multiple of the total below "
-    "2³². The probabilities of a row sum to one, so its total lies beside 2³¹, and there the limit halves: from "
-    "twice the total to once. One unit more and half of all words are rejected, the next word is taken, and the token "
-    "is another, though the distributions are the same.",
-    "totals": "Each row's total on either side, joined by a line. Where the line crosses the step, the sides reject "
-    "different words.",
-    "draw": "Each strip is the distribution of one side along the 32-bit words, as often as the limit lets it in; the "
-    "rest is rejected. A ring is the word that the side accepts, a cross one that it rejects. Below, the residue as a "
-    "level: the token is the column whose step of the cumulative distribution it meets.",
-    "false_match": "Share of rows that each probe would explain if the tokens were independent draws:",
-}
-"""The sentences of a report that do not depend on the run."""
-SIGN = {"pass": "✓", "drift": "✗", "inconclusive": "?", "not_comparable": "≠", "empty": "∅", "error": "!"}
-"""One sign a verdict, so that no reader depends on a colour."""
+from repro.report.words import (
+    cause_name,
+    cause_text,
+    count,
+    difference_text,
+    explain_command,
+    percent,
+    run_command,
+    value_text,
+)
 
 
 @dataclass(frozen=True)
@@ -93,6 +81,12 @@ class CaseView:
     notes: tuple[str, ...]
     inputs: Mapping[str, str]
     rows: tuple[RowStory, ...]
+    report_only: str = ""
+
+    @property
+    def verdict_text(self) -> str:
+        """The verdict, and whether it leaves the run's alone."""
+        return f"{self.verdict} (report only)" if self.report_only else self.verdict
 
 
 @dataclass(frozen=True)
@@ -137,6 +131,12 @@ class RunView:
         front = {case.anchor for case in self.front}
         return tuple(case for case in self.cases if case.anchor not in front)
 
+    @property
+    def worst_first(self) -> tuple[CaseView, ...]:
+        """The cases by verdict, those that are only reported last."""
+        rank = {verdict.value: place for place, verdict in enumerate(SEVERITY)}
+        return tuple(sorted(self.cases, key=lambda case: (bool(case.report_only), rank[case.verdict])))
+
 
 def view_of(run: RunResult) -> RunView:
     """The view of a whole run."""
@@ -157,60 +157,11 @@ def view_of(run: RunResult) -> RunView:
     )
 
 
-def cause_text(causes: Mapping[str, int]) -> str:
-    """`9 discontinuity, 1 unexplained`, largest first and what is unexplained last; `none` when nothing differs."""
-    shown = [f"{number} {cause_name(cause)}" for cause, number in causes.items() if number]
-    return ", ".join(shown) or "none"
-
-
-def cause_name(cause: str) -> str:
-    """A cause, or several joined by `+`, as a table and a legend write it."""
-    return cause.replace("_", " ").replace("+", " + ")
-
-
-def totals_text(told: Mapping[str, Any], rows: int) -> str:
-    """What the picture of totals shows of how many rows."""
-    if not told["modelled"]:
-        return f"{TEXTS['totals']} All {count(len(told['rows']))} drawn rows of {count(rows)}."
-    side = " and ".join(told["modelled"])
-    return (
-        f"{TEXTS['totals']} Shown are the {count(len(told['rows']))} of {count(rows)} rows whose token the step may "
-        f"decide. The {side} recorded no totals: each is the likeliest one that leads to its token."
-    )
-
-
-def explain_command(folder: str, case: str, row: int) -> str:
-    """The command that shows one row's arithmetic."""
-    return shlex.join(["repro", "explain", folder, "--case", case, "--row", str(row)])
-
-
-def run_command(run: RunResult) -> str:
-    """The command that makes this run again."""
-    words = ["repro", "run", "--suite", run.suite]
-    for name, value in sorted(run.options.items()):
-        for part in value if isinstance(value, (list, tuple)) else [value]:
-            if part is not None:
-                words += [f"--{name.replace('_', '-')}", str(part)]
-    return shlex.join(words)
-
-
-def count(number: int) -> str:
-    """1234567 as 1,234,567."""
-    return f"{number:,}"
-
-
-def percent(share: float) -> str:
-    """A share in percent with one decimal, more where one would round it up to 100."""
-    for decimals in (1, 2, 3, 4):
-        text = f"{100 * share:.{decimals}f}"
-        if share >= 1 or float(text) < 100:
-            return text
-    return text
-
-
 def _headline(run: RunResult) -> str:
-    by = Counter(case.verdict for case in run.cases)
+    by = Counter(case.verdict for case in run.cases if not case.report_only)
     parts = [f"{by[verdict]} {verdict.value.replace('_', ' ')}" for verdict in Verdict if by[verdict]]
+    if by.total() < len(run.cases):
+        parts.append(f"{len(run.cases) - by.total()} only reported")
     number = len(run.cases)
     return f"{number} case{'s' if number > 1 else ''}: {', '.join(parts)}" if parts else "nothing was compared"
 
@@ -265,9 +216,10 @@ def _case(case: CaseResult, index: int) -> CaseView:
         causes=_causes(drawn),
         cause_text=cause_text(_causes(drawn)) if drawn else "-",
         false_match=_false_match(attribution),
-        notes=case.notes,
+        notes=(f"report only: {case.report_only}", *case.notes) if case.report_only else case.notes,
         inputs=case.inputs,
         rows=_stories(case, attribution),
+        report_only=case.report_only,
     )
 
 
@@ -346,26 +298,10 @@ def _output(comparison: Comparison) -> OutputView:
     )
 
 
-def difference_text(difference: Difference | None) -> str:
-    """One differing element in words, or nothing."""
-    if difference is None:
-        return ""
-    baseline = _value(difference.baseline, difference.baseline_bits)
-    candidate = _value(difference.candidate, difference.candidate_bits)
-    whole = baseline == difference.baseline
-    apart = "" if difference.ulp is None or whole else f", {count(difference.ulp)} ULP apart"
-    return f"[{', '.join(map(str, difference.index))}]: {baseline} against {candidate}{apart}"
-
-
-def _value(value: str, bits: str) -> str:
-    """A float with its bits; whole numbers and truth values are plain."""
-    return value if value.lstrip("-").isdigit() or value in ("True", "False") else f"{value} ({bits})"
-
-
 def _first(run: RunResult, views: Sequence[CaseView]) -> First | None:
     """The first difference of the first case that is not green; where all are, the first token that differs."""
     pairs = [(case, view) for case, view in zip(run.cases, views, strict=True)]
-    red = [pair for pair in pairs if pair[0].verdict is not Verdict.PASS]
+    red = [pair for pair in pairs if pair[0].verdict is not Verdict.PASS and not pair[0].report_only]
     for case, view in red or pairs:
         ranked = [c for c in case.comparisons if c.first and (c.verdict is not Verdict.PASS or not red)]
         if ranked:
@@ -385,8 +321,8 @@ def _divergence(view: CaseView, comparison: Comparison) -> First:
         anchor=view.anchor,
         output=comparison.output,
         where=f"{comparison.output}[{', '.join(map(str, first.index))}]",
-        baseline=_value(first.baseline, first.baseline_bits),
-        candidate=_value(first.candidate, first.candidate_bits),
+        baseline=value_text(first.baseline, first.baseline_bits),
+        candidate=value_text(first.candidate, first.candidate_bits),
         why=f"cause: {cause}" if cause else comparison.reason,
         row=row,
         command="" if row is None else explain_command("RUN", view.name, row),

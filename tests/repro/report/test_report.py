@@ -22,7 +22,8 @@ from repro.report.html import fragment, page
 from repro.report.markdown import summary
 from repro.report.terminal import closing_lines, print_table
 from repro.report.verdict import verdict_json
-from repro.report.view import SIGN, percent, view_of
+from repro.report.view import view_of
+from repro.report.words import SIGN, percent
 from repro.run_json import run_to_json
 
 VOID = {"meta", "br", "link", "img", "hr", "input"}
