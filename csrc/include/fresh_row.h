@@ -1,7 +1,7 @@
 // A whole row without a draft: its distribution, its draw, and what of them goes into the result. Only for kernels.
 #pragma once
 
-#include "sampling.h"
+#include "cut.h"
 
 namespace SIMD_NAMESPACE {
 
