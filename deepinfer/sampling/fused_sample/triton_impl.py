@@ -1,12 +1,12 @@
 """`fused_sample` in one Triton kernel: numpy arrays in and out, or tensors on the GPU without a copy.
 
-No float is summed in an order of its own: exponentials are summed as integers in units of 2^-44 (2^-43, 2^-42 for more
-than 2^18, 2^19 columns), so a result depends on the device's exp alone, not on tile, rows a program or warps.
+No float is summed in an order of its own: exponentials are summed as integers in units of 2^-37, each rounded to the
+nearest (order id `fixed37`), so a result depends on the device's exp alone, not on tile, rows a program or warps.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,10 +19,13 @@ from deepinfer.sampling.result import MAX_WORDS, SampleResult, allocate
 from deepinfer.sampling.spec import TILED_FROM, TILED_LANES
 from deepinfer.sampling.triton_call import Arrays, interpreted, launch
 
+ORDER = "fixed37"
 MOST_COLUMNS = 2**20
 ONE_TILE = 4096
-HALVINGS = 12
-"""Bisections of the bracket's values before the search for a threshold looks at the logits in it."""
+LOOKS = 8
+"""How often the search for a threshold looks at the thirds of its bracket before it looks at the logits in it."""
+GROUPS = 32
+"""Lanes in which the search then expects no more than one logit each; without a cost where they lie in every warp."""
 INTERPRETED_ELEMENTS = 2**19
 """Elements a program has in the interpreter, where each operation costs the same for one row as for many."""
 
@@ -35,11 +38,13 @@ RECORD = (
 
 @dataclass(frozen=True)
 class Shape:
-    """How the kernel is cut up: `rows` a program, columns a `tile` (powers of two), warps. It changes no result."""
+    """How the kernel is cut up: `rows` a program, columns a `tile`, `warps` (powers of two), and the most `registers` a
+    thread may have (None: any). It changes no result."""
 
     rows: int
     tile: int
     warps: int
+    registers: int | None = None
 
 
 def shape_of(count: int, columns: int, rows: int | None, tile: int | None, warps: int | None) -> Shape:
@@ -49,9 +54,10 @@ def shape_of(count: int, columns: int, rows: int | None, tile: int | None, warps
     if interpreted():
         table = Shape(min(max(INTERPRETED_ELEMENTS // size, 1), _power(max(count, 1))), size, 1)
     else:
-        table = Shape(max(512 // size, 1), size, 4 if columns <= ONE_TILE else 8)
+        table = Shape(min(max(512 // size, 1), 8), size, 4 if columns <= ONE_TILE else 8)
     shape = Shape(rows or table.rows, size, warps or table.warps)
-    for name, value in asdict(shape).items():
+    for name in ("rows", "tile", "warps"):
+        value = getattr(shape, name)
         if value < 1 or value & (value - 1):
             raise InputError(f"{name} is {value}: give a power of two")
     return shape
@@ -71,8 +77,10 @@ def sample(
     `rows`, `tile` and `warps` replace those of `shape_of`. Raises InputError for more than 2^20 columns.
     """
     count, columns = plan.shape
+    if columns > MOST_COLUMNS:
+        raise InputError(f"logits have {columns} columns: fused_sample on triton allows at most {MOST_COLUMNS}")
     shape = shape_of(count, columns, rows, tile, warps)
-    out = allocate(plan, "fused_sample", "triton", f"fixed{_shift(columns)}", detail=detail, weight_dtype=np.uint32)
+    out = allocate(plan, "fused_sample", "triton", ORDER, detail=detail, weight_dtype=np.uint32)
     with Arrays(device) as arrays:
         tensors = {name: arrays.input(x) for name, x in _given(plan).items()}
         tensors |= {name: arrays.output(x) for name, x in _made(out).items()}
@@ -138,7 +146,6 @@ def run_kernel(
         columns=columns,
         stride=stride,
         min_p31=min_p31,
-        scale=2.0 ** _shift(columns),
         top_k_first=filter_order == "top_k_first",
         multiply_shift=draw == "multiply_shift",
         verify=tensors["is_verify"] is not None,
@@ -151,16 +158,12 @@ def run_kernel(
         tile=shape.tile,
         lanes=lanes,
         depth=min(_power(-(-columns // TILED_LANES)), 64),
-        steps=HALVINGS,
+        steps=LOOKS,
+        groups=GROUPS,
+        runs=128 * shape.warps,
         num_warps=shape.warps,
+        **({} if shape.registers is None or interpreted() else {"maxnreg": shape.registers}),
     )
-
-
-def _shift(columns: int) -> int:
-    """log2 of the unit in which exponentials are summed: the sum of a row stays below 2^62."""
-    if columns > MOST_COLUMNS:
-        raise InputError(f"logits have {columns} columns: fused_sample on triton allows at most {MOST_COLUMNS}")
-    return min(44, 62 - (columns - 1).bit_length())
 
 
 def _power(number: int) -> int:

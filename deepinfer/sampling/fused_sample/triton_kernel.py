@@ -1,8 +1,8 @@
 """`fused_sample` as one Triton kernel (docs/spec/sampling.md, A and C), for the interpreter and the GPU alike.
 
-Order of reduction: none. Sums of exponentials are integers in units of 1 / `scale`, masses and weights in units of
-2^-31, so results are the same for every tile, every block of rows and every number of warps; across devices they differ
-as exp does, and the interpreter rounds an fma twice.
+Order of reduction: none. Exponentials are summed as integers in units of 2^-37, masses and weights in units of 2^-31:
+results are the same for every tile, every block of rows and every number of warps; across devices they differ as exp
+does, and the interpreter rounds an fma twice.
 """
 
 from __future__ import annotations
@@ -11,24 +11,28 @@ import triton
 import triton.language as tl
 
 from deepinfer.rng.triton_impl import stream_block, uniform_from_word
-from deepinfer.sampling.fused_sample.triton_kernel_cut import cut_row
+from deepinfer.sampling.fused_sample.triton_kernel_cut import (
+    Goal,
+    cut_row,
+    first_top,
+    kept_tile,
+    last_tie,
+    min_p_weight,
+    renormalised,
+    softmax_rows,
+)
 from deepinfer.sampling.fused_sample.triton_kernel_draw import accepted_word, column_at, drawn_weight, residual_of
 from deepinfer.sampling.fused_sample.triton_kernel_parts import (
     Block,
+    Soft,
     elements,
     exp_of,
     fetch,
     filled,
+    heavy_enough,
     load,
-    survives,
+    logprob,
     widened,
-)
-from deepinfer.sampling.fused_sample.triton_kernel_target import (
-    Target,
-    min_p_weight,
-    renormalised,
-    softmax_rows,
-    target_of,
 )
 
 
@@ -38,16 +42,18 @@ def fused_sample_kernel(  # type: ignore[no-untyped-def]
     tokens, statuses, logprobs, kept_columns, weights, lse, lse0, thresholds, sels, totals, limits, residues,
     words, word_counts, purposes, accept_words, accepts, accept_probs, draft_values,
     count,
-    columns: tl.constexpr, stride: tl.constexpr, min_p31: tl.constexpr, scale: tl.constexpr, top_k_first: tl.constexpr,
+    columns: tl.constexpr, stride: tl.constexpr, min_p31: tl.constexpr, top_k_first: tl.constexpr,
     multiply_shift: tl.constexpr, verify: tl.constexpr, want_logprobs: tl.constexpr, want_kept: tl.constexpr,
     want_weights: tl.constexpr, record: tl.constexpr, most_words: tl.constexpr,
     rows: tl.constexpr, tile: tl.constexpr, lanes: tl.constexpr, depth: tl.constexpr, steps: tl.constexpr,
+    groups: tl.constexpr, runs: tl.constexpr,
 ):  # fmt: skip
     """Rows `rows * program ...` of `count`. Seeds and places are the bits of uint64; a subsequence is place * stride.
 
     One `tile` holds a row, or tiles walk over it. `lanes` is 0 where the CDF runs in column order, else the number of
     lanes: the last pass then walks in chunks of that many columns, and one lane is searched `depth` columns at a time.
-    Rows that cannot be sampled get token -1 and their status; nothing else of them is stored.
+    `steps` and `groups` are those of `threshold_of`, `runs` that of `column_at`. Rows that cannot be sampled get token
+    -1 and their status; nothing else of them is stored.
     """
     row = (tl.program_id(0) * rows + tl.arange(0, rows)).to(tl.int64)
     inside = row < count
@@ -65,12 +71,11 @@ def fused_sample_kernel(  # type: ignore[no-untyped-def]
     # A.1
     tiles: tl.constexpr = (columns + tile - 1) // tile
     offset = tl.arange(0, tile)[None, :]
-    held = None
-    block = Block(logits, row, inside, held, None, offset, columns, tiles, scale, 1.0 / scale)
+    block = Block(logits, row, inside, None, None, None, None, None, offset, columns, tiles)
     if tiles == 1:
         held = load(logits, block, offset)
-        block = Block(logits, row, inside, held, None, offset, columns, tiles, scale, 1.0 / scale)
-    soft, top, best, status = softmax_rows(block, inv)
+        block = Block(logits, row, inside, held, None, None, None, None, offset, columns, tiles)
+    soft, top, status = softmax_rows(block, inv)
     ok = inside & (status == 0)
     drawn = ok & (heat > 0.0)
     if record:
@@ -78,42 +83,70 @@ def fused_sample_kernel(  # type: ignore[no-untyped-def]
         tl.store(lse + row * 2 + 1, soft.lse1, mask=drawn)
 
     # A.3 to A.5
-    lightest = None
     wanted = drawn & (by_p | (ks <= columns) | (min_p31 > 0))
-    first = None
+    nobody = inside & (status < 0)
+    first = tl.full([rows], float("-inf"), tl.float32)
+    first_last = tl.full([rows], columns, tl.int32)
     if top_k_first:
         twice = wanted & by_p & (ks <= columns)
-        whole = tl.full([rows], 2147483648, tl.int64)
-        first, _ = cut_row(block, soft, top, whole, ks, whole < 0, twice, steps)
-        soft = renormalised(block, soft, first, lightest, twice)
-        ks = tl.where(twice, columns + 1, ks)
+        by_count = Goal(tl.full([rows], 1.0, tl.float32), tl.full([rows], 2147483648, tl.int64), ks)
+        first, first_sel, first_ties = cut_row(block, soft, top, by_count, twice, nobody, groups, steps, False)
+        held = block.held
         if tiles == 1:
-            held = tl.where(survives(held, offset, first), held, float("-inf"))
-        block = Block(logits, row, inside, held, first, offset, columns, tiles, scale, 1.0 / scale)
-    cut, sel = cut_row(block, soft, top, ps, ks, by_p, wanted, steps)
-    made = soft
+            held = kept_tile(block, first, first_sel, first_ties)
+        else:
+            first_last = last_tie(block, first, first_sel, first_ties)
+        block = Block(logits, row, inside, held, first, first_last, None, None, offset, columns, tiles)
+        soft = renormalised(block, soft, twice)
+        ks = tl.where(twice, columns + 1, ks)
+    lightest = None
     if min_p31 > 0:
         lightest = tl.where(wanted, min_p_weight(soft, top, min_p31), 0)
-    soft = renormalised(block, soft, cut, lightest, wanted)
-    target = Target(cut, made, lightest, soft, greedy, best)
+    held = block.held
+    made = soft
+    final_lse0 = soft.lse0
+    threshold = tl.full([rows], float("-inf"), tl.float32)
+    sel = tl.full([rows], columns, tl.int32)
+    cut_threshold = first
+    cut_last = first_last
+    if tl.max((wanted | (ok & greedy)).to(tl.int32), axis=0) > 0:
+        goal = Goal(share, ps, ks)
+        threshold, sel, ties = cut_row(block, made, top, goal, wanted, ok & greedy, groups, steps, record)
+        if tiles == 1:
+            held = kept_tile(block, threshold, sel, ties)
+            if min_p31 > 0:
+                held = tl.where(heavy_enough(held, made, lightest), held, float("-inf"))
+        else:
+            # The second cut lies within the first.
+            last = last_tie(block, threshold, sel, ties)
+            cut_threshold = tl.maximum(first, threshold)
+            cut_last = tl.where(threshold > first, last, tl.minimum(last, first_last))
+        kept = Block(logits, row, inside, held, cut_threshold, cut_last, lightest, made, offset, columns, tiles)
+        final_lse0 = renormalised(kept, made, wanted).lse0
+    block = Block(logits, row, inside, held, cut_threshold, cut_last, lightest, made, offset, columns, tiles)
+    soft = Soft(made.inv, tl.where(greedy, 0.0, final_lse0), made.lse1)
     if record:
-        tl.store(lse0 + row, soft.lse0, mask=drawn)
-        tl.store(thresholds + row, cut.threshold, mask=drawn)
+        tl.store(lse0 + row, final_lse0, mask=drawn)
+        tl.store(thresholds + row, threshold, mask=drawn)
         tl.store(sels + row, sel, mask=drawn)
 
     # Verification comes before any weight is made: a rejected row is drawn from the residual.
-    accepted = inside & (status < 0)
-    from_residual = accepted
+    accepted = nobody
+    from_residual = nobody
+    verified = nobody
     draft = tl.full([rows], -1, tl.int32)
-    verified = accepted
+    best = tl.zeros([rows], tl.int32)
     if verify:
+        best = first_top(block, top)
         verified = ok & (tl.load(is_verify + row, mask=inside, other=0) != 0)
         draft = tl.load(draft_ids + row, mask=inside, other=-1)
         given = inside & (draft >= 0)
         draft_value = tl.load(draft_logprobs + row * columns + draft, mask=given, other=float("-inf"))
-        draft_column = tl.maximum(draft, 0)[:, None]
-        draft_target = target_of(elements(block, draft_column), draft_column, target)[0]
-        value = tl.where(given, tl.max(draft_target, axis=1), float("-inf"))
+        if tiles == 1:
+            draft_x = tl.where(offset == draft[:, None], held, float("-inf"))
+        else:
+            draft_x = elements(block, tl.maximum(draft, 0)[:, None])
+        value = tl.where(given, tl.max(logprob(draft_x, soft), axis=1), float("-inf"))
         word, _, _, _ = stream_block(seed, subsequence + 2, tl.zeros_like(seed))
         chance = exp_of(tl.minimum(value - draft_value, 0.0))
         tested = verified & given & drawn
@@ -127,23 +160,22 @@ def fused_sample_kernel(  # type: ignore[no-untyped-def]
     walk = block
     if lanes > 0:
         chunks: tl.constexpr = (columns + lanes - 1) // lanes
-        walk = Block(
-            logits, row, inside, None, first, tl.arange(0, lanes)[None, :], columns, chunks, scale, 1.0 / scale
-        )
+        across = tl.arange(0, lanes)[None, :]
+        walk = Block(logits, row, inside, None, cut_threshold, cut_last, lightest, made, across, columns, chunks)
     part = filled(walk, 0, tl.uint32)
     residual_part = filled(walk, 0, tl.uint32)
     for index in range(walk.tiles):
         element, place = fetch(walk, index)
-        weight, logprob, kept = drawn_weight(element, place, walk, target, draft_logprobs, from_residual, verify)
+        weight, logprob_out = drawn_weight(element, place, walk, soft, draft_logprobs, from_residual, verify)
         part += weight
         at = row[:, None] * columns + place
         stored = ok[:, None] & (place < columns)
         if verify:
-            residual_part += residual_of(logprob, load(draft_logprobs, walk, place))
+            residual_part += residual_of(logprob_out, load(draft_logprobs, walk, place))
         if want_logprobs:
-            tl.store(logprobs + at, logprob, mask=stored)
+            tl.store(logprobs + at, logprob_out, mask=stored)
         if want_kept:
-            tl.store(kept_columns + at, kept, mask=stored)
+            tl.store(kept_columns + at, element > float("-inf"), mask=stored)
         if want_weights:
             tl.store(weights + at, weight, mask=stored)
 
@@ -159,10 +191,10 @@ def fused_sample_kernel(  # type: ignore[no-untyped-def]
     residue = chosen % safe
     if multiply_shift:
         residue = widened(tl.umulhi(chosen.to(tl.uint32), safe.to(tl.uint32)))
-    found = column_at(walk, part, residue, target, draft_logprobs, from_residual, verify, lanes, depth)
+    found = column_at(walk, part, residue, soft, draft_logprobs, from_residual, verify, lanes, depth, runs)
 
     failed = ok & (greedy == 0) & (accepted == 0) & (from_residual == 0) & (total == 0)
-    token = tl.where(greedy | (total == 0), best, found)
+    token = tl.where(from_residual & (total == 0), best, found)
     token = tl.where(accepted, draft, token)
     tl.store(tokens + row, tl.where(ok & (failed == 0), token, -1), mask=inside)
     tl.store(statuses + row, tl.where(failed, 4, status), mask=inside)
@@ -174,6 +206,6 @@ def fused_sample_kernel(  # type: ignore[no-untyped-def]
         tl.store(purposes + row, from_residual.to(tl.int32), mask=ok)
     if verify:
         excess = widened(tl.sum(residual_part, axis=1)).to(tl.float32) * 4.656612873077393e-10
-        accepted = tl.where(greedy, draft == best, accepted)
+        accepted = tl.where(greedy, draft == found, accepted)
         tl.store(accepts + row, tl.where(verified, accepted, verified == 0), mask=ok)
         tl.store(accept_probs + row, tl.where(verified, tl.maximum(1.0 - excess, 0.0), 1.0), mask=ok)

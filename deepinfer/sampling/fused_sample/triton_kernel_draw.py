@@ -6,8 +6,15 @@ import triton
 import triton.language as tl
 
 from deepinfer.rng.triton_impl import stream_block
-from deepinfer.sampling.fused_sample.triton_kernel_parts import elements, exp_of, fetch, load, weight_of, widened
-from deepinfer.sampling.fused_sample.triton_kernel_target import target_of
+from deepinfer.sampling.fused_sample.triton_kernel_parts import (
+    elements,
+    exp_of,
+    fetch,
+    load,
+    logprob,
+    weight_of,
+    widened,
+)
 
 
 @triton.jit
@@ -17,14 +24,14 @@ def residual_of(value, draft):  # type: ignore[no-untyped-def]
 
 
 @triton.jit
-def drawn_weight(x, column, block, target, drafts, from_residual, verify: tl.constexpr):  # type: ignore[no-untyped-def]
-    """(weight to draw by, log-probability, kept) of elements: A.6, or C's residual for the rows `from_residual`."""
-    value, kept = target_of(x, column, target)
+def drawn_weight(x, column, block, soft, drafts, from_residual, verify: tl.constexpr):  # type: ignore[no-untyped-def]
+    """(weight to draw by, log-probability) of elements: A.6, or C's residual for the rows `from_residual`."""
+    value = logprob(x, soft)
     weight = weight_of(exp_of(value))
     if verify:
         residual = residual_of(value, load(drafts, block, column))
         weight = tl.where(from_residual[:, None], residual, weight)
-    return weight, value, kept
+    return weight, value
 
 
 @triton.jit
@@ -70,21 +77,42 @@ def columns_below(weight, residue, before):  # type: ignore[no-untyped-def]
 
 @triton.jit
 def column_at(
-    block, part, residue, target, drafts, from_residual, verify: tl.constexpr, lanes: tl.constexpr, depth: tl.constexpr
+    block,
+    part,
+    residue,
+    soft,
+    drafts,
+    from_residual,
+    verify: tl.constexpr,
+    lanes: tl.constexpr,
+    depth: tl.constexpr,
+    size: tl.constexpr,
 ):  # type: ignore[no-untyped-def]
     """The column of each row whose CDF interval holds `residue`, int32.
 
     `part` [rows, n] is what the pass over the weights summed: the weights themselves where one tile holds the row in
-    column order, the sums of the lanes where there are `lanes`.
+    column order, the sums of the lanes where there are `lanes`. `depth` and `size` cut up the search alone.
     """
     before = tl.zeros(block.row.shape, tl.uint32)
     found = tl.zeros(block.row.shape, tl.int32)
     if block.held is not None:
-        found = columns_below(part, residue, before)
+        if part.shape[1] >= 4 * size:
+            # In two steps, over runs of `size` columns and then inside one: cheaper than a scan of all of them.
+            runs = tl.reshape(part, [part.shape[0], part.shape[1] // size, size])
+            sums = tl.sum(runs, axis=2)
+            order = tl.arange(0, part.shape[1] // size)
+            earlier = (order[None, :] <= order[:, None])[None, :, :]
+            running = tl.sum(tl.where(earlier, sums[:, None, :], 0), axis=2)
+            run = tl.sum((widened(running) <= residue[:, None]).to(tl.int32), axis=1)
+            passed = tl.sum(tl.where(order[None, :] < run[:, None], sums, 0), axis=1)
+            chosen = tl.sum(tl.where((order[None, :] == run[:, None])[:, :, None], runs, 0), axis=1)
+            found = run * size + columns_below(chosen, residue - widened(passed), before)
+        else:
+            found = columns_below(part, residue, before)
     elif lanes == 0:
         for index in range(block.tiles):
             x, column = fetch(block, index)
-            weight = drawn_weight(x, column, block, target, drafts, from_residual, verify)[0]
+            weight = drawn_weight(x, column, block, soft, drafts, from_residual, verify)[0]
             found += columns_below(weight, residue, before)
             before += tl.sum(weight, axis=1)
     else:
@@ -94,7 +122,7 @@ def column_at(
         for start in range(0, block.tiles, depth):
             column = (start + tl.arange(0, depth))[None, :] * lanes + lane[:, None]
             x = elements(block, column)
-            weight = drawn_weight(x, column, block, target, drafts, from_residual, verify)[0]
+            weight = drawn_weight(x, column, block, soft, drafts, from_residual, verify)[0]
             found += columns_below(weight, inner, before)
             before += tl.sum(weight, axis=1)
         found = lane + found * lanes

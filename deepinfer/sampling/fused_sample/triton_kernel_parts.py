@@ -1,4 +1,4 @@
-"""Values and device functions that the parts of the `fused_sample` kernel share (docs/spec/sampling.md, A.1 to A.3).
+"""Values and device functions that the parts of the `fused_sample` kernel share (docs/spec/sampling.md, A.1 to A.6).
 
 A program answers a block of rows: per-row values are vectors [rows], elements [rows, tile]. Every sum over columns is a
 sum of integers, so no tile, block of rows or number of warps changes a bit of it. A row's masses stay below 2^32:
@@ -12,27 +12,26 @@ from typing import Any, NamedTuple
 import triton
 import triton.language as tl
 
-LEAST = tl.constexpr(-3.4028234663852886e38)
-"""The least finite float32."""
-
 
 class Block(NamedTuple):
     """The rows of one program, and the columns `offset` [1, tile] of its tiles.
 
-    Where one tile holds a row, that tile is `held`, else None. `first` is an earlier cut whose dropped columns count as
-    -inf, or None. Exponentials are summed in units of `unit` = 1 / `scale`.
+    Where one tile holds a row, that tile is `held`, else None. Columns that were dropped count as -inf. In `held` they
+    are -inf; where tiles are loaded, those are kept that lie above `threshold` or are equal to it up to column `last`
+    (both None: all), and with min_p (`lightest` is not None) whose weight by `made` is not below `lightest`.
     """
 
     logits: Any
     row: Any
     inside: Any
     held: Any
-    first: Any
+    threshold: Any
+    last: Any
+    lightest: Any
+    made: Any
     offset: Any
     columns: Any
     tiles: Any
-    scale: Any
-    unit: Any
 
 
 class Soft(NamedTuple):
@@ -43,13 +42,6 @@ class Soft(NamedTuple):
     lse1: Any
 
 
-class Cut(NamedTuple):
-    """Kept: logits above `threshold`, and those equal to it up to column `last`."""
-
-    threshold: Any
-    last: Any
-
-
 @triton.jit
 def load(base, block, column):  # type: ignore[no-untyped-def]
     """Elements of columns [1, n] or [rows, n] of a matrix that has the logits' shape; what lies outside is -inf."""
@@ -58,11 +50,21 @@ def load(base, block, column):  # type: ignore[no-untyped-def]
 
 
 @triton.jit
+def heavy_enough(x, soft, lightest):  # type: ignore[no-untyped-def]
+    """Whether the weight of each element is not below the row's `lightest`."""
+    return widened(weight_of(exp_of(logprob(x, soft)))) >= lightest[:, None]
+
+
+@triton.jit
 def elements(block, column):  # type: ignore[no-untyped-def]
-    """The logits of columns [1, n] or [rows, n] as the final cut sees them; what lies outside is -inf."""
+    """The logits of columns [1, n] or [rows, n], -inf where dropped or outside."""
     x = load(block.logits, block, column)
-    if block.first is not None:
-        x = tl.where(survives(x, column, block.first), x, float("-inf"))
+    if block.threshold is not None:
+        threshold = block.threshold[:, None]
+        kept = (x > threshold) | ((x == threshold) & (column <= block.last[:, None]))
+        if block.lightest is not None:
+            kept = kept & heavy_enough(x, block.made, block.lightest)
+        x = tl.where(kept, x, float("-inf"))
     return x
 
 
@@ -83,10 +85,9 @@ def filled(block, value, dtype: tl.constexpr):  # type: ignore[no-untyped-def]
 
 
 @triton.jit
-def survives(x, column, cut):  # type: ignore[no-untyped-def]
-    """Which elements `cut` keeps."""
-    tied = (x == cut.threshold[:, None]) & (column <= cut.last[:, None])
-    return ((x > cut.threshold[:, None]) | tied) & (x > float("-inf"))
+def logprob(x, soft):  # type: ignore[no-untyped-def]
+    """lp(x) of each element: one add, one fused multiply-add."""
+    return tl.fma(x + soft.lse1[:, None], soft.inv[:, None], soft.lse0[:, None])
 
 
 @triton.jit
@@ -100,12 +101,6 @@ def exp_of(x):  # type: ignore[no-untyped-def]
     whole = place - 12583039.0
     rest = tl.fma(x, 1.925963033500011e-08, tl.fma(x, 1.4426950216293335, -whole))
     return tl.exp2(rest) * (place.to(tl.uint32, bitcast=True) << 23).to(tl.float32, bitcast=True)
-
-
-@triton.jit
-def logprob(x, soft):  # type: ignore[no-untyped-def]
-    """lp(x) of each element: one add, one fused multiply-add."""
-    return tl.fma(x + soft.lse1[:, None], soft.inv[:, None], soft.lse0[:, None])
 
 
 @triton.jit
@@ -127,28 +122,45 @@ def widened(total):  # type: ignore[no-untyped-def]
 
 
 @triton.jit
-def fixed(probability, block):  # type: ignore[no-untyped-def]
-    """A probability as int64 in units of 1 / scale, rounded down; the product is exact."""
-    return (probability * block.scale).to(tl.int64)
+def high_word(probability):  # type: ignore[no-untyped-def]
+    """A probability in units of 2^-18, to the nearest, int32: its sum with 48 is rounded there."""
+    return (probability + 48.0).to(tl.int32, bitcast=True) - 1111490560
 
 
 @triton.jit
-def log_of(total, block):  # type: ignore[no-untyped-def]
-    """The logarithm of a sum of `fixed` values: the sum rounded once to float32, its logarithm in float64, rounded."""
-    value = total.to(tl.float32) * block.unit
-    return tl.log(value.to(tl.float64)).to(tl.float32)
+def low_word(probability):  # type: ignore[no-untyped-def]
+    """What `high_word` leaves, in units of 2^-37, to the nearest, int32 of at most 2^18 in size."""
+    rest = probability - ((probability + 48.0) - 48.0)
+    return (rest + 9.1552734375e-05).to(tl.int32, bitcast=True) - 952107008
+
+
+@triton.jit
+def sum_of(block, high, low):  # type: ignore[no-untyped-def]
+    """The exact sum of two-word probabilities over columns, rounded once to float32.
+
+    A word of 4096 columns stays below 2^31. Lanes that walked over tiles are widened first.
+    """
+    if (block.held is None) or (high.shape[1] > 4096):
+        high = high.to(tl.int64)
+        low = low.to(tl.int64)
+    total = (tl.sum(high, axis=1).to(tl.int64) << 19) + tl.sum(low, axis=1)
+    return total.to(tl.float32) * 7.275957614183426e-12
+
+
+@triton.jit
+def log_of(x):  # type: ignore[no-untyped-def]
+    """log(x), evaluated in float64 and rounded."""
+    return tl.log(x.to(tl.float64)).to(tl.float32)
 
 
 @triton.jit
 def key_of(x):  # type: ignore[no-untyped-def]
-    """The place of a float in the order of floats, int64; both zeros are at 0."""
+    """The place of a float in the order of floats, int32; both zeros are at 0."""
     bits = x.to(tl.int32, bitcast=True)
-    key = tl.where(bits < 0, bits ^ 0x7FFFFFFF, bits)
-    return tl.where(x == 0.0, 0, key).to(tl.int64)
+    return tl.where(x == 0.0, 0, tl.where(bits < 0, bits ^ 0x7FFFFFFF, bits))
 
 
 @triton.jit
 def float_of(key):  # type: ignore[no-untyped-def]
     """The float at place `key`."""
-    bits = key.to(tl.int32)
-    return tl.where(bits < 0, bits ^ 0x7FFFFFFF, bits).to(tl.float32, bitcast=True)
+    return tl.where(key < 0, key ^ 0x7FFFFFFF, key).to(tl.float32, bitcast=True)

@@ -116,7 +116,7 @@ def test_integer_part_is_exact(real: Any, config: str) -> None:
     assert (got.record.word_count > 0).all()
     assert_integer_part(got)
     assert_weights(got)
-    assert got.record.order == "fixed44"
+    assert got.record.order == "fixed37"
 
 
 @pytest.mark.parametrize("config", CONFIGS)
