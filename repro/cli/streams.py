@@ -19,6 +19,7 @@ KINDS = ("words", "uniforms", "normals", "exponentials")
 @click.option("--as", "kind", type=click.Choice(KINDS), default="words", show_default=True)
 @click.option("-n", "--count", type=int, help="Print this many values instead of the entry.")
 @click.option("--samplers", is_flag=True, help="List the samplers, or show the sampler ENGINE.")
+@click.option("--counters", is_flag=True, help="Which counters runs touch, of ENGINE or of all, and which are shared.")
 @click.option("--markdown", is_flag=True, help="Print docs/streams.md.")
 def streams(
     engine: str | None,
@@ -27,6 +28,7 @@ def streams(
     kind: str,
     count: int | None,
     samplers: bool,
+    counters: bool,
     markdown: bool,
 ) -> int:
     """List the random streams that are known, show what ENGINE depends on, or print its values.
@@ -39,6 +41,9 @@ def streams(
 
     if markdown:
         sys.stdout.write(page.markdown())
+        return 0
+    if counters:
+        print("\n".join(page.counter_lines(engine)))
         return 0
     if samplers:
         print("\n".join(page.sampler_lines(engine)))

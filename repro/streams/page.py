@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from deepinfer.errors import unknown_name
+from repro.streams.counters import RUNS, reuses
 from repro.streams.edge_words import DRIVEN, WORDS, edges
 from repro.streams.entry import Entry, Fact
 from repro.streams.samplers import SAMPLERS, Sampler, sampler
@@ -26,6 +28,9 @@ ROWS = (
     ("What another GPU changes", "gpu"),
     ("Evidence", "evidence"),
 )
+
+SHOWN = 6
+"""Uses of a run that a terminal shows."""
 
 SAMPLER_HEAD = """# Samplers of other systems
 
@@ -51,6 +56,13 @@ which a column 100 nats behind is drawn; *masked*: one at which a column of prob
 torch's argmax takes it, Triton's maximum was not run on it). No sampler gives an id out of range at these words.
 """
 
+COUNTER_HEAD = """## Counters
+
+What a run touches, as boxes of words and subsequences of a key; two uses share randomness exactly where their boxes
+meet, which arithmetic on progressions decides for the whole run. *Proven*: no two uses meet. `repro streams --counters`
+prints the uses.
+"""
+
 NOT_REPRODUCED = """## What is not reproduced
 
 Recorded arrays beside which nothing can be said, and why.
@@ -72,6 +84,7 @@ def markdown() -> str:
     streams = [line for entry in ENTRIES for line in _section(entry)]
     samplers = [line for known in SAMPLERS for line in _sampler_section(known)]
     parts = [*_overview(), *streams, SAMPLER_HEAD, *_sampler_overview(), *samplers, EDGE_HEAD, *_edges()]
+    parts += [COUNTER_HEAD, *_counters()]
     return "\n".join([HEAD, *parts, NOT_REPRODUCED])
 
 
@@ -183,6 +196,35 @@ def _edges() -> Iterator[str]:
             ", ".join(f"`{edge.word:08x}`" for edge in own if getattr(edge, name)) for name in ("behind", "masked")
         ]
         cells = (made.engine, made.version, "noise" if made.noise else "column", *values, *(m or "no" for m in marks))
+        yield f"| {' | '.join(cells)} |"
+    yield ""
+
+
+def counter_lines(engine: str | None) -> Iterator[str]:
+    """Uses and shared counters of every run, or of one engine's, for a terminal."""
+    runs = [run for run in RUNS if engine in (None, run.engine)]
+    if not runs:
+        raise unknown_name("engine of a counter audit", engine, list(dict.fromkeys(run.engine for run in RUNS)))
+    for run in runs:
+        uses = list(run.uses())
+        found = reuses(uses)
+        yield f"{run.engine} {run.versions}: {run.scenario}: {len(uses)} uses, {len(found)} shared"
+        for use in uses[:SHOWN]:
+            yield f"  {use}"
+        if len(uses) > SHOWN:
+            yield f"  and {len(uses) - SHOWN} more uses"
+        if found:
+            yield f"  shared: {found[0]}" + (f", and {len(found) - 1} more" if len(found) > 1 else "")
+            yield f"  {run.reuse}"
+
+
+def _counters() -> Iterator[str]:
+    yield "| engine | versions | run | shared | example | what it means | source |"
+    yield "|---|---|---|---|---|---|---|"
+    for run in RUNS:
+        found = reuses(run.uses())
+        example = str(found[0]) if found else "proven: none"
+        cells = (run.engine, run.versions, run.scenario, str(len(found)), example, run.reuse or "-", run.source)
         yield f"| {' | '.join(cells)} |"
     yield ""
 

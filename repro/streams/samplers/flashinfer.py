@@ -68,7 +68,7 @@ def replay_logits(version: str, logits: F32, params: Params, facts: dict[str, An
     if (params.temperature != 1).any() or params.filtered.any() or (params.top_k < columns).any():
         raise InputError("sampling_from_logits takes final logits: leave temperature, top_k, top_p and min_p alone")
     keys = _keys(version, facts, count, count * columns)
-    noise = np.stack([_gumbel(version, *keys[row], row, columns) for row in range(count)])
+    noise = np.stack([noise_of_row(version, *keys[row], row, columns) for row in range(count)])
     score = logits.astype(np.float64) + noise
     error = 2.0**-21 * (1 + np.abs(noise)) + _near_one(noise) + HALF_ULP * np.abs(score)
     cut = everything(logits)
@@ -109,7 +109,7 @@ def _limits(call: str, params: Params, row: int, columns: int) -> Limits:
     return made[call]
 
 
-def _gumbel(version: str, seed: int, offset: int, row: int, columns: int) -> F64:
+def noise_of_row(version: str, seed: int, offset: int, row: int, columns: int) -> F64:
     """Noise of one row: `vec` columns a thread share a subsequence, row times columns wraps at 2^32."""
     vec = math.gcd(4, columns)
     first = (row * columns) % 2**32 + np.arange(0, columns, vec, dtype=np.uint64)
