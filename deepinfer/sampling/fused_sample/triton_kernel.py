@@ -70,9 +70,10 @@ def fused_sample_kernel(  # type: ignore[no-untyped-def]
 
     # A.1
     tiles: tl.constexpr = (columns + tile - 1) // tile
+    hold: tl.constexpr = (tiles == 1) and (lanes == 0)
     offset = tl.arange(0, tile)[None, :]
     block = Block(logits, row, inside, None, None, None, None, None, offset, columns, tiles)
-    if tiles == 1:
+    if hold:
         held = load(logits, block, offset)
         block = Block(logits, row, inside, held, None, None, None, None, offset, columns, tiles)
     soft, top, status = softmax_rows(block, inv)
@@ -92,7 +93,7 @@ def fused_sample_kernel(  # type: ignore[no-untyped-def]
         by_count = Goal(tl.full([rows], 1.0, tl.float32), tl.full([rows], 2147483648, tl.int64), ks)
         first, first_sel, first_ties = cut_row(block, soft, top, by_count, twice, nobody, groups, steps, False)
         held = block.held
-        if tiles == 1:
+        if hold:
             held = kept_tile(block, first, first_sel, first_ties)
         else:
             first_last = last_tie(block, first, first_sel, first_ties)
@@ -112,7 +113,7 @@ def fused_sample_kernel(  # type: ignore[no-untyped-def]
     if tl.max((wanted | (ok & greedy)).to(tl.int32), axis=0) > 0:
         goal = Goal(share, ps, ks)
         threshold, sel, ties = cut_row(block, made, top, goal, wanted, ok & greedy, groups, steps, record)
-        if tiles == 1:
+        if hold:
             held = kept_tile(block, threshold, sel, ties)
             if min_p31 > 0:
                 held = tl.where(heavy_enough(held, made, lightest), held, float("-inf"))
@@ -142,7 +143,7 @@ def fused_sample_kernel(  # type: ignore[no-untyped-def]
         draft = tl.load(draft_ids + row, mask=inside, other=-1)
         given = inside & (draft >= 0)
         draft_value = tl.load(draft_logprobs + row * columns + draft, mask=given, other=float("-inf"))
-        if tiles == 1:
+        if hold:
             draft_x = tl.where(offset == draft[:, None], held, float("-inf"))
         else:
             draft_x = elements(block, tl.maximum(draft, 0)[:, None])
