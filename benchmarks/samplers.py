@@ -1,8 +1,9 @@
 """Bar `samplers`: the native samplers beside torch's sort, softmax, cumsum and multinomial, in rows a second.
 
-The 250 real rows of 4096 columns, four times over, in one call; tokens only, 2 threads on both sides. `sample` is timed as a caller
-calls it, with its checks of the inputs; `exact_sample` is compared with the float samplers on the kernels alone, where
-those checks do not hide a difference. First the samplers are checked; where one is wrong no speed is measured.
+The 250 real rows of 4096 columns, four times over, in one call; tokens only, 2 threads on both sides. `sample` is timed
+as a caller calls it, with its checks of the inputs; `exact_sample` is compared with the float samplers on the kernels
+alone, where those checks do not hide a difference. First the samplers are checked; where one is wrong no speed is
+measured.
 """
 
 from __future__ import annotations

@@ -123,7 +123,7 @@ def rows(draw: st.DrawFn, verify: bool = False) -> SamplerInputs:
     )
 
 
-many = settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+many = settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.mark.parametrize("name", ACCUMULATOR)
