@@ -6,7 +6,7 @@ A case is called KIND/CONFIG/CANDIDATE-vs-BASELINE: `real/k50p.9/fused_sample-vs
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import PurePath
 
@@ -14,11 +14,11 @@ from harness import recorded
 from harness.case import Case, Floor
 from harness.cases import study
 from harness.rules import Rule, agreement, bitwise, same_set, tolerance, ulp
+from harness.subject_names import parse_subject
 from harness.subjects import (
     AnsweringSubject,
     DrawSubject,
     SamplerSubject,
-    parse_subject,
     recorded_subject,
 )
 
@@ -45,6 +45,9 @@ NOTES = {
     " log-probability decides which; with the log-probabilities one ULP higher all 24 tokens agree",
     "random_sampling_129280": "36 rows: 32 with 12 columns each, 4 dense",
 }
+
+
+FINDINGS = {"penalty_residual": "a finding, not a gate: only the accepted drafts are equal"}
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ def cases(*, baseline: str | None = None, candidate: str | None = None, backend:
     replaced; only what both sides answer is compared, and the notes name the rest."""
     make = _Maker(backend, recorded.Library())
     if baseline is not None or candidate is not None:
-        pair = candidate or "fused_sample", baseline or RECORDED
+        pair = "fused_sample" if candidate is None else candidate, RECORDED if baseline is None else baseline
         return [make.fresh(kind, config, *pair) for kind in recorded.FRESH_KINDS for config in recorded.configs(kind)]
     found = []
     for kind in recorded.FRESH_KINDS:
@@ -123,7 +126,9 @@ class _Maker:
             "logprobs8": LOGPROB,
         }
         name = f"{kind}/{config}/{_label(candidate)}-vs-{_label(baseline)}"
-        return self._case(name, (kind, config), first, second, rules, Floor(bounds.raw[config]))
+        case = self._case(name, (kind, config), first, second, rules, Floor(bounds.raw[config]))
+        live = isinstance(first, SamplerSubject) and isinstance(second, SamplerSubject)
+        return replace(case, grow=partial(self.library.grown, kind, config)) if live else case
 
     def exact(self, config: str) -> Case:
         """`exact_sample` on numpy and on the suite's backend: the same bits."""
@@ -181,6 +186,7 @@ class _Maker:
             floor=floor,
             notes=tuple(notes),
             self_rows=SLOW_ROWS if self.backend in SLOW_BACKENDS else self_rows,
+            finding=FINDINGS.get(entry[0], ""),
         )
 
 

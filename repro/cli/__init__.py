@@ -42,9 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("repro: interrupted", file=sys.stderr)
         return INTERRUPTED
     except OSError as error:
-        if error.filename is None:
-            return _crash()
-        return _refuse(f"{error.filename}: {error.strerror}")
+        return _refuse(f"{error.filename or 'cannot write'}: {error.strerror or error}")
     except Exception:
         return _crash()
 

@@ -22,7 +22,10 @@ CHUNK_BYTES = 1 << 23
 @click.argument("logits", type=click.Path(path_type=Path))
 @click.option("--seed", type=int, help="Seed of every row. Required unless the file has `seeds`.")
 @click.option(
-    "--positions", type=int, metavar="FIRST", help="Row i has position FIRST + i. [default: `positions`, or 0]"
+    "--positions",
+    type=click.IntRange(0, 2**62 - 1),
+    metavar="FIRST",
+    help="Row i has position FIRST + i. [default: `positions`, or 0]",
 )
 @click.option("--sampler", default="exact_sample", show_default=True)
 @click.option("--backend", default="native", show_default=True)
