@@ -54,7 +54,11 @@ class Case:
     """`inputs` is called once per run to load or make the arrays, so that listing cases reads no data.
 
     `self_rows` limits the run of each side against itself to that many first rows (None: the whole case), for sides
-    that are slow; every input array whose first dimension is the row count is cut.
+    that are slow; every input array whose first dimension is the row count is cut. `rules` go by output name or shell
+    pattern. `reference` answers outputs in float64, from which both sides' distances are told; no verdict rests on it.
+    A case that documents a `finding` says so in a sentence: a canary that its rules cannot see is then a note.
+    `grow`, where a case has it, makes inputs of as many blocks as it is asked for: the rows of `inputs` first, then as
+    many fresh ones a block.
     """
 
     name: str
@@ -65,3 +69,6 @@ class Case:
     floor: Floor | None = None
     notes: tuple[str, ...] = field(default_factory=tuple)
     self_rows: int | None = None
+    reference: Subject | None = None
+    finding: str = ""
+    grow: Callable[[int], Inputs] | None = None

@@ -54,7 +54,7 @@ def _serve(pipe: Connection, cases: Sequence[Case], suite: str, options: dict[st
         except EOFError:
             return
         try:
-            pipe.send((index, run([cases[index]], suite=suite, **options).cases[0]))
+            pipe.send((index, run([cases[index]], suite=suite, beside=cases, **options).cases[0]))
         except InputError as error:
             pipe.send((index, error))
 

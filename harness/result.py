@@ -53,9 +53,10 @@ class Difference:
 @dataclass(frozen=True)
 class Rate:
     """An agreement rate k / n with its bounds. `lower` is the exact one-sided Clopper-Pearson bound that gates,
-    `wilson` the 95 % interval that is shown. Where rows come in `clusters`, both are of a bootstrap over clusters; after
-    several `looks` at growing rows, both are of a sequence that holds at every look (harness/sequential.py). `p_drift`
-    is the chance of at most this agreement at a true rate equal to the floor; None where the floor is no rate's."""
+    `wilson` the 95 % interval that is shown. Where rows come in `clusters`, both are of a bootstrap over clusters;
+    after several `looks` at growing rows, both are of a sequence that holds at every look (harness/sequential.py).
+    `p_drift` is the chance of at most this agreement at a true rate equal to the floor; None where no rate has that
+    floor."""
 
     equal: int
     rows: int

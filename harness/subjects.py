@@ -5,9 +5,8 @@ Every subject also has `answers`, the outputs that it can give, from which a sui
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from dataclasses import fields as dataclass_fields
 from typing import Any, Protocol
 
@@ -19,12 +18,15 @@ from deepinfer.sampling import BACKENDS, SampleResult, SamplerInputs, draw_token
 from deepinfer.sampling.draw import DRAW_BACKENDS
 from harness import recorded
 from harness.case import Inputs, Outputs, Subject
-from harness.recording_file import names_in, one_line, read_entry
+from harness.nested import flatten
+from harness.recording_file import names_in, read_entry
 
 Array = NDArray[Any]
 FIRST_ROWS = 8
 """Rows of `logprobs8`."""
 SAMPLER_ANSWERS = ("tokens", "kept", "kept_count", "lse", "logprobs", "logprobs8")
+CAPTURED = ("kept", "kept_count", "logprobs", "logprobs8")
+"""What a sampler answers with detail="full" alone."""
 VERIFY_ANSWERS = (*SAMPLER_ANSWERS, "accept", "accept_prob", "draft_selected")
 _INPUT_FIELDS = tuple(field.name for field in dataclass_fields(SamplerInputs))
 _OPTIONS = ("draw", "numbering", "filter_order", "min_p")
@@ -41,7 +43,8 @@ class AnsweringSubject(Subject, Protocol):
 class SamplerSubject:
     """One of `deepinfer.sampling`'s samplers on one backend; its evidence is the SampleResult.
 
-    The options draw, numbering, filter_order and min_p come from the inputs unless they are given here. Raises
+    With detail="tokens" the sampler captures nothing that its answer does not need, and answers so much less. The
+    options draw, numbering, filter_order and min_p come from the inputs unless they are given here. Raises
     InputError for an unknown sampler or backend.
     """
 
@@ -51,6 +54,7 @@ class SamplerSubject:
     numbering: str | None = None
     filter_order: str | None = None
     min_p: float | None = None
+    detail: str = "full"
 
     def __post_init__(self) -> None:
         if self.name not in BACKENDS:
@@ -61,11 +65,18 @@ class SamplerSubject:
     @property
     def describe(self) -> str:
         own = [f"{option} {getattr(self, option)}" for option in _OPTIONS if getattr(self, option) is not None]
+        own += [] if self.detail == "full" else [f"detail {self.detail}"]
         return ", ".join([f"{self.name} of deepinfer", f"backend {self.backend}", *own])
 
     @property
     def answers(self) -> tuple[str, ...]:
-        return SAMPLER_ANSWERS if self.name == "two_level" else VERIFY_ANSWERS
+        names = SAMPLER_ANSWERS if self.name == "two_level" else VERIFY_ANSWERS
+        return names if self.detail == "full" else tuple(name for name in names if name not in CAPTURED)
+
+    @property
+    def quiet(self) -> SamplerSubject:
+        """The same sampler with its capture off."""
+        return replace(self, detail="tokens")
 
     def __call__(self, inputs: Inputs, outputs: tuple[str, ...]) -> Outputs:
         options = {option: inputs[option] for option in _OPTIONS if option in inputs}
@@ -74,7 +85,7 @@ class SamplerSubject:
         foreign = [name for name in given if name not in _INPUT_FIELDS]
         if foreign:
             raise unknown_name("input of a sampler", foreign[0], (*_INPUT_FIELDS, *_OPTIONS))
-        result = sample(self.name, SamplerInputs(**given), backend=self.backend, **options)
+        result = sample(self.name, SamplerInputs(**given), backend=self.backend, detail=self.detail, **options)
         answered = {output: sampler_output(result, output) for output in outputs if output in self.answers}
         return Outputs(answered, evidence=result, ran=f"sums {result.record.order}")
 
@@ -126,8 +137,9 @@ class DrawSubject:
 @dataclass(frozen=True)
 class CallableSubject:
     """A Python callable. It is called with a dict of copies of the inputs and returns an array (the first of
-    `answers`) or a dict of arrays by output name. `answers` is its attribute `outputs` (a tuple of names), or
-    ("tokens",)."""
+    `answers`) or a dict of arrays by output name, also nested and with rows of unequal length (harness/nested.py).
+    `answers` is its attribute `outputs` (a tuple of names), or ("tokens",). Its attribute `quiet`, where it has one, is
+    a callable that does the same with its capture off."""
 
     function: Callable[[dict[str, Any]], Any]
     name: str
@@ -145,9 +157,15 @@ class CallableSubject:
 
     def __call__(self, inputs: Inputs, outputs: tuple[str, ...]) -> Outputs:
         returned = self.function(dict(inputs))
-        if not isinstance(returned, Mapping):
-            returned = {self.answers[0]: returned}
-        return Outputs({str(name): _as_array(self.name, name, value) for name, value in returned.items()})
+        try:
+            return Outputs(flatten(returned, self.answers[0]))
+        except ValueError as error:
+            raise InputError(f"{self.name} returned {error}") from None
+
+    @property
+    def quiet(self) -> CallableSubject | None:
+        quiet = getattr(self.function, "quiet", None)
+        return callable_subject(quiet, f"{self.name}.quiet") if callable(quiet) else None
 
 
 def callable_subject(function: Callable[[dict[str, Any]], Any], name: str | None = None) -> CallableSubject:
@@ -156,13 +174,6 @@ def callable_subject(function: Callable[[dict[str, Any]], Any], name: str | None
         raise InputError(f"{function!r} is not callable: give a function of a dict of inputs")
     made_of = getattr(function, "__module__", "?"), getattr(function, "__qualname__", type(function).__name__)
     return CallableSubject(function, name or ":".join(made_of))
-
-
-def _as_array(subject: str, name: Any, value: Any) -> Array:
-    array = value if isinstance(value, np.ndarray) else np.asarray(value)
-    if array.dtype.kind == "O":
-        raise InputError(f"{subject} returned {type(value).__name__} for {name!r}: give a numpy array of numbers")
-    return array
 
 
 @dataclass(frozen=True)
@@ -194,43 +205,3 @@ def recorded_subject(source: str, kind: str, config: str) -> RecordedSubject:
         return RecordedSubject(source, entry, lambda: recorded.load_outputs(kind, config), names)
     names = tuple(name.removeprefix(f"{entry}.") for name in names_in(source) if name.startswith(f"{entry}."))
     return RecordedSubject(source, entry, lambda: read_entry(source, entry, names), names)
-
-
-def parse_subject(text: str, *, backend: str, entry: tuple[str, str] | None = None) -> AnsweringSubject:
-    """The subject that a command line names.
-
-    `two_level`, `fused_sample`, `exact_sample` (on `backend`), `recorded:deepinfer-0.1.0`, `recorded:PATH` (which
-    need `entry`, the (kind, config) of the suite's case), or `module:function`.
-    """
-    head, colon, rest = text.partition(":")
-    if not colon:
-        if head not in BACKENDS:
-            raise unknown_name("subject", text, known_subjects())
-        return SamplerSubject(head, backend)
-    if head == "recorded":
-        if entry is None:
-            raise InputError(f"{text!r} answers the cases of a suite only: run it with a suite")
-        return recorded_subject(rest, *entry)
-    return callable_subject(import_function(head, rest), text)
-
-
-def known_subjects() -> tuple[str, ...]:
-    """The forms that parse_subject takes."""
-    return (*BACKENDS, f"recorded:{recorded.RECORDING}", "recorded:PATH", "module:function")
-
-
-def import_function(module: str, name: str) -> Callable[[dict[str, Any]], Any]:
-    """`module:name`, imported; anything that goes wrong while importing is one line."""
-    try:
-        imported = importlib.import_module(module)
-    except Exception as error:
-        raise InputError(
-            f"cannot import {module!r} ({one_line(error)}): give module:function from the current folder or PYTHONPATH"
-        ) from None
-    if not hasattr(imported, name):
-        raise InputError(f"module {module!r} has no {name!r}: give module:function")
-    found = getattr(imported, name)
-    if not callable(found):
-        raise InputError(f"{module}:{name} is a {type(found).__name__}: give a function of a dict of inputs")
-    function: Callable[[dict[str, Any]], Any] = found
-    return function

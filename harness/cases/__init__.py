@@ -15,7 +15,7 @@ SUITES = ("sampling",)
 def suite(
     name: str, *, baseline: str | None = None, candidate: str | None = None, backend: str = "native"
 ) -> list[Case]:
-    """The cases of a suite. `baseline` and `candidate` (in the words of harness.subjects.parse_subject) replace the
+    """The cases of a suite. `baseline` and `candidate` (as harness.subject_names.parse_subject reads them) replace the
     suite's own pairs of sides. Raises InputError for an unknown suite or subject."""
     if name not in SUITES:
         raise unknown_name("suite", name, SUITES)

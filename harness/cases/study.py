@@ -104,6 +104,7 @@ def cases(backend: str, library: recorded.Library) -> list[Case]:
             candidate=subject,
             floor=Floor(FLOORS[name][config], residual=0.0),
             notes=(NOTE,),
+            finding=NOTE,
             self_rows=8,
         )
         for name, subject in subjects.items()

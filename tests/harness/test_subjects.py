@@ -11,11 +11,11 @@ from safetensors.numpy import save_file
 
 from deepinfer.errors import InputError
 from deepinfer.sampling import SamplerInputs, sample
+from harness.subject_names import parse_subject
 from harness.subjects import (
     DrawSubject,
     SamplerSubject,
     callable_subject,
-    parse_subject,
     recorded_subject,
     sampler_output,
 )
