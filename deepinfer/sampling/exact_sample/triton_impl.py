@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 import numpy as np
-import torch
 
 from deepinfer.errors import InputError
 from deepinfer.sampling.exact_sample import spec
@@ -40,7 +39,7 @@ def shape_of(count: int, columns: int, rows: int | None, tile: int | None, warps
     if interpreted():
         table = Shape(min(max(INTERPRETED_ELEMENTS // size, 1), _power(max(count, 1))), size, 1)
     else:
-        table = Shape(max(512 // size, 1), size, 4 if columns <= ONE_TILE else 16)
+        table = Shape(max(512 // size, 1), size, 4 if columns <= ONE_TILE else 8)
     shape = Shape(rows or table.rows, size, warps or table.warps)
     for name, value in asdict(shape).items():
         if value < 1 or value & (value - 1):
@@ -56,15 +55,13 @@ def sample(
     rows: int | None = None,
     tile: int | None = None,
     warps: int | None = None,
-    guess: bool | None = None,
 ) -> SampleResult:
     """As deepinfer.sampling.exact_sample.reference.sample, bit for bit, on `device` (None: the interpreter's `cpu`, or
-    `cuda`). `rows`, `tile` and `warps` replace those of `shape_of`; `guess` says whether the search of a row of several
-    tiles starts from a sample of it (None: not in the interpreter). None of them changes a bit."""
+    `cuda`). `rows`, `tile` and `warps` replace those of `shape_of`."""
     count, columns = plan.shape
     shape = shape_of(count, columns, rows, tile, warps)
     out = allocate(plan, "exact_sample", "triton", spec.ORDER, detail=detail, weight_dtype=np.uint64)
-    record, single = out.record, columns <= shape.tile
+    record = out.record
     draft_weight = np.zeros(count, np.uint64)
     with Arrays(device) as arrays:
         launch(
@@ -90,7 +87,6 @@ def sample(
             logprobs_out=arrays.output(out.logprobs),
             kept_out=arrays.output(record.kept),
             weights_out=arrays.output(record.weights),
-            space=None if single else torch.empty((count, columns), dtype=torch.int32, device=arrays.device),
             count=count,
             columns=columns,
             stride=1,
@@ -103,8 +99,7 @@ def sample(
             halvings=0 if interpreted() else HALVINGS,
             rows=shape.rows,
             tile=shape.tile,
-            single=single,
-            guess=not interpreted() if guess is None else guess,
+            single=columns <= shape.tile,
             num_warps=shape.warps,
         )
     write_verification(plan, out, draft_weight)

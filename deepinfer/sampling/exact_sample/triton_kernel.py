@@ -9,9 +9,19 @@ import triton
 import triton.language as tl
 
 from deepinfer.rng.triton_impl import stream_block
-from deepinfer.sampling.exact_sample.triton_arithmetic import ONE, likely_logprob, log_total, logprobs, weights
-from deepinfer.sampling.exact_sample.triton_cut import Goal, cut_rows
-from deepinfer.sampling.exact_sample.triton_rows import Block, fetch, float_of, kept, key_of, load, positive
+from deepinfer.sampling.exact_sample.triton_arithmetic import likely_logprob, log_total, logprobs, weights
+from deepinfer.sampling.exact_sample.triton_rows import (
+    NOWHERE,
+    Block,
+    Goal,
+    cut_rows,
+    fetch,
+    float_of,
+    kept,
+    key_of,
+    load,
+    walked,
+)
 
 
 @triton.jit
@@ -25,16 +35,13 @@ def high64(a, b):  # type: ignore[no-untyped-def]
 def exact_sample_kernel(  # type: ignore[no-untyped-def]
     logits, temperature, top_p, top_k, seeds, places, statuses, draft_ids,
     tokens, totals, residues, words, word_counts, thresholds, sels, draft_weights, logprobs_out, kept_out, weights_out,
-    space,
     count, columns, stride, min_weight,
     top_k_first: tl.constexpr, verify: tl.constexpr, record: tl.constexpr, full: tl.constexpr,
     most_words: tl.constexpr, halvings: tl.constexpr, rows: tl.constexpr, tile: tl.constexpr, single: tl.constexpr,
-    guess: tl.constexpr,
 ):  # fmt: skip
     """Rows `rows * program ...` of `count`. Seeds and places are the bits of uint64; a subsequence is place * stride.
 
-    `single`: one `tile` holds a row; else `space` has room for a row's keys, and `guess` says whether the search starts
-    from a sample. `min_weight` is the least weight that min_p keeps, 0 where it is off. `record`
+    `single`: one `tile` holds a row. `min_weight` is the least weight that min_p keeps, 0 where it is off. `record`
     and `full` say which outputs are stored: total .. sel, and log-probabilities, kept columns and weights.
     """
     row = (tl.program_id(0) * rows + tl.arange(0, rows)).to(tl.int64)
@@ -59,7 +66,7 @@ def exact_sample_kernel(  # type: ignore[no-untyped-def]
         best = tl.min(tl.where(x == top[:, None], offset, columns), axis=1)
         top = tl.where(ok, top, 0.0)
         weight = weights(x, top[:, None], c[:, None])
-        block = Block(logits, row, ok, top, c, offset, columns, 1, key_of(x), weight, None, None)
+        block = Block(logits, row, ok, top, c, offset, columns, 1, key_of(x), weight)
     else:
         highest = tl.full([rows, tile], float("-inf"), tl.float32)
         where = tl.full([rows, tile], 0, tl.int32)
@@ -70,41 +77,30 @@ def exact_sample_kernel(  # type: ignore[no-untyped-def]
         top = tl.max(highest, axis=1)
         best = tl.min(tl.where(highest == top[:, None], where, columns), axis=1)
         top = tl.where(ok, top, 0.0)
-        block = Block(logits, row, ok, top, c, offset, columns, tiles, None, None, space, None)
+        block = Block(logits, row, ok, top, c, offset, columns, tiles, None, None)
 
     # Step 3.
-    whole, live = positive(block)
+    whole, live = walked(block, tl.full([rows], NOWHERE + 1, tl.int32))
     limited = ok & (greedy == 0)
     wanted = limited & (by_p | (by_k & (k < live)))
     if top_k_first:
         twice = limited & by_p & by_k & (k < live)
-        first = cut_rows(block, Goal(k, whole, k < 0), whole, twice, halvings, guess)
+        first = cut_rows(block, Goal(k, whole, k < 0), twice, halvings)
         whole = tl.where(twice, first.mass + first.taken * first.each, whole)
-    cut = cut_rows(block, Goal(k, high64(whole, p << 32), by_p), whole, wanted, halvings, guess)
+    cut = cut_rows(block, Goal(k, high64(whole, p << 32), by_p), wanted, halvings)
     least = tl.maximum(tl.full([rows], 1, tl.int64), tl.where(limited, min_weight, 0))
-
-    # The sum of what is kept, the lowest key of it, and how many columns have that. Only where min_p is on, or all of a
-    # row lies above its cut, do they take other passes.
     noted = limited & (by_p | by_k | (least > 1))
-    total = tl.where(greedy, ONE, tl.where(wanted, cut.mass + cut.taken * cut.each, whole))
-    lowest, sel = cut.key, tl.where(wanted, cut.taken, columns)
-    again = limited & ((least > 1) | (noted & (wanted == 0)))
-    turns = tl.where(tl.max(again.to(tl.int32), axis=0) > 0, block.tiles, 0)
-    sums = tl.full([rows, tile], 0, tl.int64)
-    lows = tl.full([rows, tile], 2147483647, tl.int32)
-    for index in range(turns):
+
+    # The sum of what is kept, and the lowest logit of it.
+    part = tl.full([rows, tile], 0, tl.int64)
+    lowest_part = tl.full([rows, tile], 2147483647, tl.int32)
+    for index in range(block.tiles):
         key, weight, column = fetch(block, index)
         weight = kept(key, weight, column, cut, least, greedy, best)
-        sums += weight
-        lows = tl.minimum(lows, tl.where(weight > 0, key, 2147483647))
-    total = tl.where(again, tl.sum(sums, axis=1), total)
-    lowest = tl.where(again, tl.min(lows, axis=1), lowest)
-    ties = tl.full([rows, tile], 0, tl.int32)
-    for index in range(turns):
-        key, weight, column = fetch(block, index)
-        weight = kept(key, weight, column, cut, least, greedy, best)
-        ties += ((weight > 0) & (key == lowest[:, None])).to(tl.int32)
-    sel = tl.where(again, tl.sum(ties, axis=1), sel)
+        part += weight
+        lowest_part = tl.minimum(lowest_part, tl.where(weight > 0, key, 2147483647))
+    total = tl.sum(part, axis=1)
+    lowest = tl.min(lowest_part, axis=1)
 
     # Step 4 and the outputs.
     seed = tl.load(seeds + row, mask=ok, other=0).to(tl.uint64, bitcast=True)
@@ -113,31 +109,22 @@ def exact_sample_kernel(  # type: ignore[no-untyped-def]
     residue = high64((word0.to(tl.uint64) | (word1.to(tl.uint64) << 32)).to(tl.int64, bitcast=True), total)
     if full:
         logarithm, likely = log_total(total), likely_logprob(total)
-    start = tl.full([rows], 0, tl.int32)
+    found = tl.full([rows], 0, tl.int32)
+    sel = tl.full([rows], 0, tl.int64)
     before = tl.full([rows], 0, tl.int64)
-    after = before
-    if full or not single:
-        for index in range(block.tiles):
-            key, weight, column = fetch(block, index)
-            weight = kept(key, weight, column, cut, least, greedy, best)
-            after += tl.sum(weight, axis=1)
-            start = tl.where(after - 1 < residue, index + 1, start)
-            before = tl.where(after - 1 < residue, after, before)
-            if full:
-                at = row[:, None] * columns + column
-                inside = ok[:, None] & (column < columns)
-                tl.store(logprobs_out + at, logprobs(weight, logarithm, total, likely), mask=inside)
-                tl.store(kept_out + at, weight > 0, mask=inside)
-                tl.store(weights_out + at, weight, mask=inside)
-    if single:
-        weight = kept(block.key, block.weight, offset, cut, least, greedy, best)
-        start, before = start * 0, before * 0
-    else:
-        column = start[:, None] * tile + offset
-        x = load(logits, row, ok, column, columns)
-        weight = kept(key_of(x), weights(x, top[:, None], c[:, None]), column, cut, least, greedy, best)
-    running = before[:, None] + tl.cumsum(weight, axis=1)
-    found = start * tile + tl.sum((running - 1 < residue[:, None]).to(tl.int32), axis=1)
+    for index in range(block.tiles):
+        key, weight, column = fetch(block, index)
+        weight = kept(key, weight, column, cut, least, greedy, best)
+        running = tl.cumsum(weight, axis=1) + before[:, None]
+        found += tl.sum((running - 1 < residue[:, None]).to(tl.int32), axis=1)
+        before += tl.sum(weight, axis=1)
+        sel += tl.sum(((weight > 0) & (key == lowest[:, None])).to(tl.int32), axis=1)
+        if full:
+            at = row[:, None] * columns + column
+            inside = ok[:, None] & (column < columns)
+            tl.store(logprobs_out + at, logprobs(weight, logarithm, total, likely), mask=inside)
+            tl.store(kept_out + at, (weight > 0).to(tl.int8), mask=inside)
+            tl.store(weights_out + at, weight, mask=inside)
     token = tl.where(greedy, best, found)
     tl.store(tokens + row, token, mask=ok)
     if record:

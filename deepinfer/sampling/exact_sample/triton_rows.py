@@ -1,4 +1,4 @@
-"""Rows of logits as tiles for the `exact_sample` kernel, and sums over them.
+"""Rows of logits as tiles, and the cut, for the `exact_sample` kernel (docs/spec/sampling.md, D, steps 1 to 3).
 
 A program answers a block of rows: per-row values are vectors [rows], elements [rows, tile]. Sums over columns are int64
 and exact (2^63, the largest, is -2^63 there, so `sum > x` is written `sum - 1 >= x`).
@@ -13,6 +13,8 @@ import triton.language as tl
 
 from deepinfer.sampling.exact_sample.triton_arithmetic import ONE, weights
 
+LEAST = tl.constexpr(-3.4028234663852886e38)
+"""The least finite float32."""
 NOWHERE = tl.constexpr(-2139095041)
 """The key of -inf."""
 
@@ -21,8 +23,7 @@ class Block(NamedTuple):
     """The rows of one program: `offset` [1, tile], of which `tiles` make a row of `columns`.
 
     Where one tile holds a row, `key` and `weight` are its logits' places in the order of floats (int32, one for both
-    zeros) and its weights. Else both are None, and every pass loads and weighs the logits again: those at `logits`, or
-    if `packed` is not None the first `packed` [rows] of the keys at `space`.
+    zeros) and its weights; else both are None, and every pass loads and weighs the logits again.
     """
 
     logits: Any
@@ -35,8 +36,14 @@ class Block(NamedTuple):
     tiles: Any
     key: Any
     weight: Any
-    space: Any
-    packed: Any
+
+
+class Goal(NamedTuple):
+    """The walk down the logits ends where its columns reach `count` or, `by_mass`, its mass exceeds `mass`."""
+
+    count: Any
+    mass: Any
+    by_mass: Any
 
 
 class Cut(NamedTuple):
@@ -73,24 +80,21 @@ def load(logits, row, inside, column, columns):  # type: ignore[no-untyped-def]
 
 @triton.jit
 def fetch(block, index):  # type: ignore[no-untyped-def]
-    """(keys, weights [rows, tile], columns [1, tile]) of tile `index`; of packed keys the columns mean nothing."""
+    """(keys, weights [rows, tile], columns [1, tile]) of tile `index`."""
     column = index * block.offset.shape[1] + block.offset
     key, weight = block.key, block.weight
     if block.key is None:
-        if block.packed is None:
-            x = load(block.logits, block.row, block.inside, column, block.columns)
-            key = key_of(x)
-        else:
-            at = block.space + block.row[:, None] * block.columns + column
-            key = tl.load(at, mask=column < block.packed[:, None], other=NOWHERE)
-            x = float_of(key)
-        weight = weights(x, block.top[:, None], block.c[:, None])
+        x = load(block.logits, block.row, block.inside, column, block.columns)
+        key, weight = key_of(x), weights(x, block.top[:, None], block.c[:, None])
     return key, weight, column
 
 
 @triton.jit
 def walked(block, pivot):  # type: ignore[no-untyped-def]
     """Mass int64 and number int32 of each row's columns whose key is at or above `pivot`."""
+    if block.key is not None:
+        hit = block.key >= pivot[:, None]
+        return tl.sum(tl.where(hit, block.weight, 0), axis=1), tl.sum(hit.to(tl.int32), axis=1)
     mass = tl.full([block.row.shape[0], block.offset.shape[1]], 0, tl.int64)
     number = tl.full([block.row.shape[0], block.offset.shape[1]], 0, tl.int32)
     for index in range(block.tiles):
@@ -102,47 +106,55 @@ def walked(block, pivot):  # type: ignore[no-untyped-def]
 
 
 @triton.jit
-def positive(block):  # type: ignore[no-untyped-def]
-    """Mass int64 of each row and number int32 of its columns whose weight is positive."""
-    mass = tl.full([block.row.shape[0], block.offset.shape[1]], 0, tl.int64)
-    number = tl.full([block.row.shape[0], block.offset.shape[1]], 0, tl.int32)
-    for index in range(block.tiles):
-        _, weight, _ = fetch(block, index)
-        mass += weight
-        number += (weight > 0).to(tl.int32)
-    return tl.sum(mass, axis=1), tl.sum(number, axis=1)
+def look(block, goal, lo, hi, place):  # type: ignore[no-untyped-def]
+    """The brackets [lo, hi) of keys, narrowed by a look at `place`; of one key they stay as they are."""
+    mass, number = walked(block, place.to(tl.int32))
+    hit = (number >= goal.count) | (goal.by_mass & (mass - 1 >= goal.mass))
+    wide = hi - lo > 1
+    return tl.where(wide & hit, place, lo), tl.where(wide & (hit == 0), place, hi)
 
 
 @triton.jit
-def pack(block, lo, hi, turns):  # type: ignore[no-untyped-def]
-    """Puts the keys in [lo, hi) that are not that of -inf at `space`, in column order; none of a row where that is a
-    single key. Returns how many there are, int32. `turns` is the number of tiles to look at."""
-    tl.debug_barrier()  # what lies in `space` may still be read
-    wide = (hi - lo > 1)[:, None]
-    number = tl.full(block.row.shape, 0, tl.int32)
-    for index in range(turns):
-        column = index * block.offset.shape[1] + block.offset
-        key = key_of(load(block.logits, block.row, block.inside, column, block.columns))
-        hit = wide & (key > NOWHERE) & (key >= lo[:, None]) & (key < hi[:, None])
-        place = number[:, None] + tl.cumsum(hit.to(tl.int32), axis=1) - 1
-        tl.store(block.space + block.row[:, None] * block.columns + place, key, mask=hit)
-        number += tl.sum(hit.to(tl.int32), axis=1)
-    tl.debug_barrier()
-    return number
+def walk_end(block, goal, wanted, halvings):  # type: ignore[no-untyped-def]
+    """The key of the logit at which the walk of each row ends, int32; that of -inf where not `wanted`. A wanted row's
+    walk does end above -inf.
+
+    Every look narrows a bracket rightly, wherever it is taken: that is a matter of speed. First `halvings` in the
+    middle of the bracket's values, none below the weights' reach, then in the middle of its keys.
+    """
+    lo = tl.full(block.row.shape, NOWHERE, tl.int64)
+    hi = tl.where(wanted, key_of(block.top).to(tl.int64) + 1, lo + 1)
+    floor = tl.maximum(block.top - tl.div_rn(44.0, tl.maximum(block.c, 1e-30)), LEAST)
+    for _ in range(tl.where(tl.max(hi - lo, axis=0) > 1, halvings, 0)):
+        middle = key_of(tl.maximum(float_of(lo), floor) * 0.5 + float_of(hi) * 0.5)
+        lo, hi = look(block, goal, lo, hi, tl.minimum(tl.maximum(middle.to(tl.int64), lo + 1), hi - 1))
+    while tl.max(hi - lo, axis=0) > 1:
+        lo, hi = look(block, goal, lo, hi, (lo + hi) >> 1)
+    return lo.to(tl.int32)
 
 
 @triton.jit
-def last_tie(block, key, taken, dropped):  # type: ignore[no-untyped-def]
-    """The column of the `taken`-th of the columns that have `key`, for the rows `dropped`, which have more of them; the
-    number of columns elsewhere."""
-    last = tl.full(block.row.shape, 0, tl.int32) + block.columns
+def cut_rows(block, goal, wanted, halvings):  # type: ignore[no-untyped-def]
+    """The Cut of the rows `wanted`; elsewhere nothing is below its key, that of -inf."""
+    key = walk_end(block, goal, wanted, halvings)
+    mass, number = walked(block, key + 1)
+    each = tl.maximum(weights(float_of(key), block.top, block.c), 1)
+    by_count = goal.count - number
+    by_mass = (goal.mass - mass) // each + 1
+    taken = tl.where(goal.by_mass, tl.minimum(by_count, by_mass), by_count)
+    return Cut(key, last_tie(block, key, tl.where(wanted, taken, block.columns)), mass, taken, each)
+
+
+@triton.jit
+def last_tie(block, key, taken):  # type: ignore[no-untyped-def]
+    """The column of the last of the first `taken` columns that have `key`, -1 if there is none."""
+    last = tl.full(block.row.shape, -1, tl.int32)
     before = tl.full(block.row.shape, 0, tl.int64)
-    for index in range(tl.where(tl.max(dropped.to(tl.int32), axis=0) > 0, block.tiles, 0)):
+    for index in range(block.tiles):
         here, _, column = fetch(block, index)
         tie = here == key[:, None]
         rank = before[:, None] + tl.cumsum(tie.to(tl.int32), axis=1)
-        found = tl.max(tl.where(tie & (rank == taken[:, None]), column, -1), axis=1)
-        last = tl.where(dropped & (found >= 0), found, last)
+        last = tl.maximum(last, tl.max(tl.where(tie & (rank <= taken[:, None]), column, -1), axis=1))
         before += tl.sum(tie.to(tl.int32), axis=1)
     return last
 

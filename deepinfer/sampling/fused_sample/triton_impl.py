@@ -6,7 +6,7 @@ nearest (order id `fixed37`), so a result depends on the device's exp alone, not
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,8 @@ def shape_of(count: int, columns: int, rows: int | None, tile: int | None, warps
     else:
         table = Shape(min(max(512 // size, 1), 8), size, 4 if columns <= ONE_TILE else 8)
     shape = Shape(rows or table.rows, size, warps or table.warps)
+    if (size, columns <= ONE_TILE, shape.warps) == (ONE_TILE, True, 4):
+        shape = replace(shape, registers=128)  # four programs to a multiprocessor
     for name in ("rows", "tile", "warps"):
         value = getattr(shape, name)
         if value < 1 or value & (value - 1):
