@@ -58,7 +58,8 @@ def digests(result: SampleResult) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("config", "backend"), [*((config, "native") for config in CONFIGS), ("engine", "reference"), ("min_p", "reference")]
+    ("config", "backend"),
+    [*((config, "native") for config in CONFIGS), ("engine", "reference"), ("min_p", "reference")],
 )
 def test_real_rows_are_frozen(recordings: Path, config: str, backend: str) -> None:
     data, frozen = np.load(recordings / "real.npz"), np.load(FROZEN)
