@@ -16,8 +16,9 @@ F64 = NDArray[np.float64]
 U64 = NDArray[np.uint64]
 HALF_EPSILON = np.float32(2.0**-24)
 LOGF_NEAR_ONE = 2.0**-21.41
-"""Largest absolute error of __logf on [0.5, 2] (CUDA programming guide); elsewhere LOGF_ULP units in the last place."""
-LOGF_ULP = 3
+"""Largest absolute error of __logf on [0.5, 2] (CUDA programming guide); over every word an H200 shows 2^-22.45."""
+LOGF_ULP = 4
+"""Units in the last place below a half: the guide says 3, an H200 shows 3.35 over every word."""
 DTYPES = ("float32", "bfloat16", "float16")
 
 
@@ -57,7 +58,7 @@ def exponential_error(u: F32) -> F64:
     """How far torch's exponential on a GPU may lie from `exponential(u)`: __logf's error and one rounding."""
     value = exponential(u).astype(np.float64)
     unit = np.spacing(np.abs(value.astype(np.float32))).astype(np.float64)
-    error = np.where(u >= 0.5, LOGF_NEAR_ONE + unit, (LOGF_ULP + 1) * unit)
+    error = np.where(u >= 0.5, LOGF_NEAR_ONE + unit, LOGF_ULP * unit)
     return np.where(u >= 1 - HALF_EPSILON, 0, error)
 
 

@@ -31,7 +31,7 @@ ADVANCES_BEFORE = ("0.6.1",)
 """Versions that hand the kernel the generator's offset after its advance."""
 EXACT_BOUND = "none: given probabilities, sums in the order of the kernel's block, both orders of cub inside a thread"
 SUM_BOUND = "each running sum within (5/4 V / threads + 40) 2^-24 of itself: softmax, thread, warp, block and tile sums"
-NOISE_BOUND = "lg2.approx within 2^-22 near 1 and 2^-22 relative elsewhere, two of them, two rounded sums"
+NOISE_BOUND = "lg2.approx within 2^-22, absolute from a half to 1 and relative below (every word on an H200), twice"
 
 
 def replay_probabilities(version: str, rows: F32, params: Params, facts: dict[str, Any]) -> Replay:
@@ -129,6 +129,6 @@ def gumbel(version: str, u: F32) -> F64:
 
 
 def _near_one(noise: F64) -> F64:
-    """How far the noise moves when the inner logarithm, exp(-noise) / ln 2, is off by 2^-22: much as u nears 1."""
-    moved: F64 = np.minimum(2.0**-22 * np.log(2) * np.exp(np.minimum(noise, 40.0)), 40.0)
+    """How far the noise, -ln of the inner logarithm, moves when that is off by 2^-22: much as u nears 1."""
+    moved: F64 = np.minimum(2.0**-22 * np.exp(np.minimum(noise, 40.0)), 40.0)
     return moved

@@ -97,7 +97,7 @@ SAMPLERS = (
         filters=VLLM_FILTERS,
         certificate=CERTAIN,
         status=VERIFIED,
-        evidence="an H200 and Triton's interpreter: A, B, drafts, negative seeds; float64 interpreted: all tokens",
+        evidence="an H200 and Triton's interpreter: A, B, drafts, negative seeds, float64, each version: all tokens",
         sources=("vllm/v1/worker/gpu/sample/gumbel.py, min_p.py (0.31.0 to 0.33.0)",),
     ),
     Sampler(
@@ -111,7 +111,7 @@ SAMPLERS = (
         filters=VLLM_FILTERS,
         certificate=CERTAIN,
         status=VERIFIED,
-        evidence="0.20.0 and 0.22.0 in Triton's interpreter: 64 tokens each; the others from their source",
+        evidence="each version's kernel on an H200, float32 and float64, target and draft: 64 tokens each",
         sources=("vllm/v1/worker/gpu/sample/gumbel.py of each version",),
     ),
     Sampler(
